@@ -1,0 +1,64 @@
+import { text } from "../bytes";
+import { proxy_define_metric, proxy_increment_metric, proxy_record_metric } from "./imports";
+import { VALUE_CELL } from "./memory";
+
+const enum MetricType {
+  Counter = 0,
+  Gauge = 1,
+  Histogram = 2,
+}
+
+/** Id of a metric, the same for each VM that names it; 0 (never one of Envoy's) when refused. */
+function define(type: MetricType, name: string): u32 {
+  let bytes = text(name);
+  store<u32>(VALUE_CELL, 0);
+  let status = proxy_define_metric(type, bytes.ptr, bytes.len, VALUE_CELL);
+  return status == 0 ? load<u32>(VALUE_CELL) : 0;
+}
+
+/** A number that only grows. */
+export class Counter {
+  private constructor(private id: u32) {}
+
+  /** Allocates: define once, at start. */
+  static define(name: string): Counter {
+    return new Counter(define(MetricType.Counter, name));
+  }
+
+  /** @param n ≥ 0 */
+  add(n: i64): void {
+    if (this.id) proxy_increment_metric(this.id, n);
+  }
+}
+
+/** A number that is set. All workers share it. */
+export class Gauge {
+  private constructor(private id: u32) {}
+
+  /** Allocates: define once, at start. */
+  static define(name: string): Gauge {
+    return new Gauge(define(MetricType.Gauge, name));
+  }
+
+  set(value: u64): void {
+    if (this.id) proxy_record_metric(this.id, value);
+  }
+
+  add(n: i64): void {
+    if (this.id) proxy_increment_metric(this.id, n);
+  }
+}
+
+/** A distribution. */
+export class Histogram {
+  private constructor(private id: u32) {}
+
+  /** Allocates: define once, at start. */
+  static define(name: string): Histogram {
+    return new Histogram(define(MetricType.Histogram, name));
+  }
+
+  record(value: u64): void {
+    if (this.id) proxy_record_metric(this.id, value);
+  }
+}
