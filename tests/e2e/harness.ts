@@ -1,0 +1,55 @@
+import { after } from "node:test";
+import { buildIfStale } from "../../tools/compile.ts";
+import { type EnvoyOptions, type EnvoyProcess, startEnvoy } from "../../tools/envoy/process.ts";
+import { type Sink, startSinks } from "./sink.ts";
+
+export * from "./client.ts";
+
+/** Plugin configuration: an object like envoy/filter.json. */
+export type Configuration = Record<string, unknown>;
+
+/** The configuration that e2e tests start from: hosts given, no scrapes, debug headers. */
+export function configuration(hosts: string[], overrides: Configuration = {}): Configuration {
+  const base = { hosts, debug_headers: true, metrics: { source: "none" } };
+  return merge(base, overrides);
+}
+
+/** Deep merge: objects field by field, all else replaced. */
+export function merge(base: Configuration, overrides: Configuration): Configuration {
+  const merged = { ...base };
+  for (const [key, value] of Object.entries(overrides)) {
+    const before = merged[key];
+    merged[key] = isObject(before) && isObject(value) ? merge(before, value) : value;
+  }
+  return merged;
+}
+
+function isObject(value: unknown): value is Configuration {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Envoy with the filter as it is in the sources, in front of hosts; ends with the test file. */
+export async function gateway(
+  hosts: string[],
+  overrides: Configuration = {},
+  options: Partial<EnvoyOptions> = {},
+): Promise<EnvoyProcess> {
+  const built = buildIfStale();
+  if (!built.ok) throw new Error(built.message);
+  const envoy = await startEnvoy({
+    hosts,
+    configuration: configuration(hosts, overrides),
+    ...options,
+  });
+  after(() => envoy.stop());
+  return envoy;
+}
+
+/** Upstreams that tell what they got; end with the test file. */
+export async function sinks(count: number): Promise<Sink[]> {
+  const started = await startSinks(count);
+  after(async () => {
+    await Promise.all(started.map((sink) => sink.stop()));
+  });
+  return started;
+}
