@@ -15,8 +15,8 @@ export const PURE_ROOMS = [
   "admission",
 ];
 
-/** The one part of the border that `state/` may see. */
-const STATE_MAY_IMPORT = ["host/shareddata.ts"];
+/** What `state/` may see of the border: shared data, and where its answers lie. */
+const STATE_MAY_IMPORT = ["host/shareddata.ts", "host/memory.ts"];
 
 /** Imports that point outwards, as `assembly/body/x.ts imports host/log.ts`. */
 export function importFaults(): string[] {
