@@ -3,11 +3,8 @@ import { SIGNALS } from "./signals";
 
 /**
  * What the user asked for. Every field starts at its default. Each docstring gives meaning, unit,
- * range and default; `from` names what is behind a default that isn't plain taste. The wire name is
- * the field's name in snake_case, below its section (`metrics.interval_ms`).
- *
- * Texts are UTF-8 and point into `pool`: they live as long as their Config, so whoever keeps one
- * longer copies it.
+ * range and default. The wire name is the field's name in snake_case, below its section
+ * (`metrics.interval_ms`).
  */
 export class Config {
   /** Backends as Envoy prints them (`10.0.0.1:8000`, `[::1]:8000`), each once; 0..512, default none. */
@@ -25,8 +22,6 @@ export class Config {
   admission: Admission = new Admission();
   peers: Peers = new Peers();
   status: Status = new Status();
-  /** Holds the bytes of every Text that was configured. */
-  pool: StaticArray<u8> = new StaticArray<u8>(0);
 }
 
 /** Where the host list comes from, besides `hosts`. */
