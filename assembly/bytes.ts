@@ -1,0 +1,214 @@
+/**
+ * Byte strings: what every room needs to compare, read and write UTF-8 text at an address without
+ * allocating. Nothing here knows the host.
+ */
+import { dtoa_buffered } from "util/number";
+
+/** A constant UTF-8 text: address and length in bytes. Made once, by `text()`. */
+export class Text {
+  /** Keeps the bytes alive. */
+  private bytes: ArrayBuffer;
+  /** Address of the first byte. */
+  ptr: usize;
+  /** Length in bytes. */
+  len: i32;
+
+  constructor(bytes: ArrayBuffer) {
+    this.bytes = bytes;
+    this.ptr = changetype<usize>(bytes);
+    this.len = bytes.byteLength;
+  }
+}
+
+/** The UTF-8 form of `s`. Allocates: for constants and configuration only. */
+export function text(s: string): Text {
+  return new Text(String.UTF8.encode(s));
+}
+
+/** Whether two byte strings are equal. */
+export function equalBytes(a: usize, alen: i32, b: usize, blen: i32): bool {
+  if (alen != blen || alen < 0) return false;
+  let i: i32 = 0;
+  for (; i + 8 <= alen; i += 8) {
+    if (load<u64>(a + i) != load<u64>(b + i)) return false;
+  }
+  for (; i < alen; i++) {
+    if (load<u8>(a + i) != load<u8>(b + i)) return false;
+  }
+  return true;
+}
+
+/** Whether the bytes at `ptr` are exactly `t`. */
+export function equalsText(ptr: usize, len: i32, t: Text): bool {
+  return equalBytes(ptr, len, t.ptr, t.len);
+}
+
+/** Whether the bytes at `ptr`, with ASCII letters lowered, are exactly `lower` (given in lower case). */
+export function lowerEquals(ptr: usize, len: i32, lower: Text): bool {
+  if (len != lower.len) return false;
+  for (let i: i32 = 0; i < len; i++) {
+    let c = load<u8>(ptr + i);
+    if (c >= 0x41 && c <= 0x5a) c |= 0x20;
+    if (c != load<u8>(lower.ptr + i)) return false;
+  }
+  return true;
+}
+
+/** The value of 1 to 18 ASCII digits (no sign, no blanks), or −1 where it is anything else. */
+export function parseDecimal(ptr: usize, len: i32): i64 {
+  if (len < 1 || len > 18) return -1;
+  let value: i64 = 0;
+  for (let i: i32 = 0; i < len; i++) {
+    const digit = <u32>load<u8>(ptr + i) - 0x30;
+    if (digit > 9) return -1;
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+/**
+ * The number spelled at `ptr`: decimal with optional sign, fraction and exponent, or `Inf`,
+ * `Infinity`, in any case and with optional sign. NaN where it is anything else. Out of range gives
+ * ±Infinity or ±0. Right to the last bit for up to 15 digits and small exponents, else within a few
+ * units in the last place.
+ */
+export function parseF64(ptr: usize, len: i32): f64 {
+  const end = ptr + max(len, 0);
+  let p = ptr;
+  let negative = false;
+  if (p < end && (load<u8>(p) == 0x2d || load<u8>(p) == 0x2b)) {
+    negative = load<u8>(p) == 0x2d;
+    p++;
+  }
+  if (p < end && (load<u8>(p) | 0x20) == 0x69) {
+    if (!isInfinityWord(p, <i32>(end - p))) return NaN;
+    return negative ? -Infinity : Infinity;
+  }
+  let mantissa: u64 = 0;
+  let exponent: i32 = 0;
+  let digits: i32 = 0;
+  for (; p < end; p++) {
+    const digit = <u32>load<u8>(p) - 0x30;
+    if (digit > 9) break;
+    digits++;
+    if (mantissa < 1000000000000000000) mantissa = mantissa * 10 + digit;
+    else if (exponent < 100000) exponent++;
+  }
+  if (p < end && load<u8>(p) == 0x2e) {
+    for (p++; p < end; p++) {
+      const digit = <u32>load<u8>(p) - 0x30;
+      if (digit > 9) break;
+      digits++;
+      if (mantissa < 1000000000000000000) {
+        mantissa = mantissa * 10 + digit;
+        if (exponent > -100000) exponent--;
+      }
+    }
+  }
+  if (digits == 0) return NaN;
+  if (p < end && (load<u8>(p) | 0x20) == 0x65) {
+    p++;
+    let down = false;
+    if (p < end && (load<u8>(p) == 0x2d || load<u8>(p) == 0x2b)) {
+      down = load<u8>(p) == 0x2d;
+      p++;
+    }
+    if (p == end) return NaN;
+    let power: i32 = 0;
+    for (; p < end; p++) {
+      const digit = <u32>load<u8>(p) - 0x30;
+      if (digit > 9) return NaN;
+      if (power < 100000) power = power * 10 + <i32>digit;
+    }
+    exponent += down ? -power : power;
+  }
+  if (p != end) return NaN;
+  const value = scale(<f64>mantissa, exponent);
+  return negative ? -value : value;
+}
+
+function isInfinityWord(p: usize, len: i32): bool {
+  return lowerEquals(p, len, INF) || lowerEquals(p, len, INFINITY);
+}
+
+const INF = text("inf");
+const INFINITY = text("infinity");
+
+/** `value` × 10^`exponent`, in steps that don't overflow before the result does. */
+function scale(value: f64, exponent: i32): f64 {
+  if (value == 0) return 0;
+  let left = exponent;
+  while (left > 0 && value < Infinity) {
+    const step = min(left, 22);
+    value *= pow10(step);
+    left -= step;
+  }
+  while (left < 0 && value > 0) {
+    const step = min(-left, 22);
+    value /= pow10(step);
+    left += step;
+  }
+  return value;
+}
+
+/** 10^n, exact for n in 0..22. */
+function pow10(n: i32): f64 {
+  let value: f64 = 1;
+  for (let i: i32 = 0; i < n; i++) value *= 10;
+  return value;
+}
+
+/** Writes `value` in decimal at `ptr` (at most 20 bytes) and returns the number of bytes. */
+export function writeU64(ptr: usize, value: u64): i32 {
+  let len: i32 = 1;
+  for (let rest = value / 10; rest != 0; rest /= 10) len++;
+  let at = ptr + len;
+  let rest = value;
+  do {
+    at--;
+    store<u8>(at, <u8>(0x30 + (rest % 10)));
+    rest /= 10;
+  } while (at > ptr);
+  return len;
+}
+
+/** Writes `value` in decimal at `ptr` (at most 20 bytes) and returns the number of bytes. */
+export function writeI64(ptr: usize, value: i64): i32 {
+  if (value >= 0) return writeU64(ptr, <u64>value);
+  store<u8>(ptr, 0x2d);
+  return 1 + writeU64(ptr + 1, 0 - <u64>value);
+}
+
+/** UTF-16 of one number while it is narrowed. */
+const wide = memory.data(64);
+
+/**
+ * Writes `value` in its shortest decimal form at `ptr` (at most 28 bytes; whole numbers without a
+ * fraction, `NaN`, `Infinity`) and returns the number of bytes.
+ */
+export function writeF64(ptr: usize, value: f64): i32 {
+  if (!(abs(value) <= f64.MAX_VALUE)) {
+    if (isNaN(value)) return writeAscii(ptr, "NaN");
+    return writeAscii(ptr, value < 0 ? "-Infinity" : "Infinity");
+  }
+  if (abs(value) < 9007199254740992 && floor(value) == value) return writeI64(ptr, <i64>value);
+  let len = <i32>dtoa_buffered(wide, value);
+  for (let i: i32 = 0; i < len; i++) store<u8>(ptr + i, <u8>load<u16>(wide + (<usize>i << 1)));
+  if (len > 2 && load<u16>(ptr + len - 2) == 0x302e) len -= 2;
+  return len;
+}
+
+function writeAscii(ptr: usize, s: string): i32 {
+  const len = s.length;
+  for (let i: i32 = 0; i < len; i++) store<u8>(ptr + i, <u8>s.charCodeAt(i));
+  return len;
+}
+
+/** Writes `value` as 16 lower-case hex digits at `ptr` and returns 16. */
+export function writeHex16(ptr: usize, value: u64): i32 {
+  for (let i: i32 = 0; i < 16; i++) {
+    const digit = <u32>(value >> <u64>(60 - 4 * i)) & 15;
+    store<u8>(ptr + i, <u8>(digit < 10 ? 0x30 + digit : 0x57 + digit));
+  }
+  return 16;
+}

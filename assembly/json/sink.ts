@@ -1,0 +1,28 @@
+/**
+ * What the scanner tells while it reads. Strings come decoded (UTF-8; lone surrogates and invalid
+ * UTF-8 as U+FFFD) in any number of spans, each of whole characters. Addresses are valid during the
+ * call only. Every method does nothing unless overridden.
+ */
+export abstract class JsonSink {
+  /** `{` */
+  onObjectStart(): void {}
+  /** `}` */
+  onObjectEnd(): void {}
+  /** `[` */
+  onArrayStart(): void {}
+  /** `]` */
+  onArrayEnd(): void {}
+  /** A whole key, decoded. A key over 256 bytes comes cut: such a key equals no known name. */
+  onKey(ptr: usize, len: i32, cut: bool): void {}
+  /** A string value begins. */
+  onStringStart(): void {}
+  /** A decoded piece of it, 1 byte or more. */
+  onStringBytes(ptr: usize, len: i32): void {}
+  /** It ends. */
+  onStringEnd(): void {}
+  /** A number as spelled, in JSON's grammar; cut after 64 bytes. */
+  onNumber(ptr: usize, len: i32): void {}
+  onTrue(): void {}
+  onFalse(): void {}
+  onNull(): void {}
+}

@@ -1,0 +1,63 @@
+/** The search that carries the reading of long strings: 16 bytes at a time. */
+
+/** Bytes searched between two looks at the limit. */
+const STRIDE: usize = 64;
+
+// @ts-ignore: decorator
+@inline
+function special(x: v128): v128 {
+  // Signed comparison: 0x80..0xFF are negative, so one test finds controls and non-ASCII bytes.
+  return v128.or(
+    i8x16.lt_s(x, i8x16.splat(0x20)),
+    v128.or(i8x16.eq(x, i8x16.splat(0x22)), i8x16.eq(x, i8x16.splat(0x5c))),
+  );
+}
+
+/**
+ * First address in `p..end` of a byte that isn't plain string content: a quote, a backslash, a
+ * control below 0x20, or the first byte of anything outside ASCII. `end` where there is none.
+ */
+export function skipPlain(p: usize, end: usize): usize {
+  while (p + STRIDE <= end) {
+    const a = special(v128.load(p));
+    const b = special(v128.load(p, 16));
+    const c = special(v128.load(p, 32));
+    const d = special(v128.load(p, 48));
+    if (v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) {
+      const low = i8x16.bitmask(a) | (i8x16.bitmask(b) << 16);
+      if (low != 0) return p + ctz(low);
+      return p + 32 + ctz(i8x16.bitmask(c) | (i8x16.bitmask(d) << 16));
+    }
+    p += STRIDE;
+  }
+  while (p + 16 <= end) {
+    const mask = i8x16.bitmask(special(v128.load(p)));
+    if (mask != 0) return p + ctz(mask);
+    p += 16;
+  }
+  while (p < end) {
+    const c = <u32>load<u8>(p);
+    if (c < 0x20 || c >= 0x80 || c == 0x22 || c == 0x5c) return p;
+    p++;
+  }
+  return end;
+}
+
+/** Copies `len` bytes; cheaper than `memory.copy` for the short runs between escapes. */
+export function copyShort(to: usize, from: usize, len: i32): void {
+  let i: i32 = 0;
+  for (; i + 16 <= len; i += 16) v128.store(to + i, v128.load(from + i));
+  if (len & 8) {
+    store<u64>(to + i, load<u64>(from + i));
+    i += 8;
+  }
+  if (len & 4) {
+    store<u32>(to + i, load<u32>(from + i));
+    i += 4;
+  }
+  if (len & 2) {
+    store<u16>(to + i, load<u16>(from + i));
+    i += 2;
+  }
+  if (len & 1) store<u8>(to + i, load<u8>(from + i));
+}
