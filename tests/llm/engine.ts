@@ -4,6 +4,7 @@ import {
   type EngineCounters,
   type EngineListener,
   type EngineOptions,
+  type EngineReport,
   type EngineRequest,
   newCounters,
   type Sequence,
@@ -24,6 +25,7 @@ export class Engine {
   readonly options: EngineOptions;
   cache: PrefixCache;
   counters: EngineCounters = newCounters();
+  report: EngineReport;
   startedAtMs: number;
   alive = true;
   private readonly listener: EngineListener;
@@ -39,6 +41,7 @@ export class Engine {
     this.listener = listener;
     this.startedAtMs = nowMs;
     this.cache = this.newCache();
+    this.report = this.newReport();
   }
 
   get runningCount(): number {
@@ -130,11 +133,22 @@ export class Engine {
     if (this.alive) this.kill(nowMs);
     this.alive = true;
     this.counters = newCounters();
+    this.report = this.newReport();
     this.startedAtMs = nowMs;
   }
 
   private newCache(): PrefixCache {
     return new PrefixCache(Math.floor(this.options.cacheTokens / BLOCK_TOKENS));
+  }
+
+  private newReport(): EngineReport {
+    return {
+      running: this.running.length,
+      waiting: this.waiting.length,
+      kvUsage: this.cache.usage,
+      cacheQueryTokens: this.counters.cacheQueryTokens,
+      cacheHitTokens: this.counters.cacheHitTokens,
+    };
   }
 
   private startStep(nowMs: number): void {
@@ -226,6 +240,7 @@ export class Engine {
         this.running.push(sequence);
       }
     }
+    this.report = this.newReport();
     for (const sequence of told) this.tell(sequence, nowMs);
   }
 

@@ -77,6 +77,16 @@ export interface EngineCounters {
   busyMs: number;
 }
 
+/** What the engine reports of itself: as of its last finished step, like real engines. */
+export interface EngineReport {
+  running: number;
+  waiting: number;
+  /** 0..1 */
+  kvUsage: number;
+  cacheQueryTokens: number;
+  cacheHitTokens: number;
+}
+
 export function newCounters(): EngineCounters {
   return {
     promptTokens: 0,
