@@ -1,0 +1,37 @@
+import { type EnvoyOptions, startEnvoy } from "../../tools/envoy/process.ts";
+import type { Contender, Setting } from "./contender.ts";
+import { buildThin } from "./thin.ts";
+
+/** Envoy with the shipped bootstrap, less its access log, which costs the same everywhere. */
+function envoy(name: string, options: (setting: Setting) => Partial<EnvoyOptions>): Contender {
+  return {
+    name,
+    missing: () => undefined,
+    start: (setting) =>
+      startEnvoy({
+        hosts: setting.hosts,
+        core: setting.core,
+        workers: 1,
+        fallback: "round_robin",
+        edit: withoutAccessLog,
+        ...options(setting),
+      }),
+  };
+}
+
+/** Takes the access log out of the bootstrap. */
+function withoutAccessLog(yaml: string): string {
+  return yaml.replace(/^( *)access_log:\n(?:\1 +.*\n)+/m, "");
+}
+
+/** Envoy alone, the least filter that routes by bodies, and warmroute. */
+export function envoyContenders(configuration: object): Contender[] {
+  return [
+    envoy("envoy", () => ({ wasm: false })),
+    envoy("thin filter", ({ hosts }) => ({
+      wasm: buildThin(),
+      configuration: hosts[0] ?? "",
+    })),
+    envoy("warmroute", ({ hosts }) => ({ configuration: { hosts, ...configuration } })),
+  ];
+}
