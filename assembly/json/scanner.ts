@@ -128,7 +128,6 @@ export class JsonScanner {
     this.state = ScanState.Malformed;
   }
 
-  // @ts-ignore: decorator
   @inline
   private after(): At {
     return this.depth == 0 ? At.Done : At.After;

@@ -3,7 +3,6 @@
 /** Bytes searched between two looks at the limit. */
 const STRIDE: usize = 64;
 
-// @ts-ignore: decorator
 @inline
 function special(x: v128): v128 {
   // Signed comparison: 0x80..0xFF are negative, so one test finds controls and non-ASCII bytes.

@@ -12,7 +12,6 @@ export const REPLACEMENT_LEN: i32 = 3;
  * How many bytes a sequence that starts with `lead` has: 2..4, or 0 where no sequence starts with it
  * (a continuation byte, 0xC0, 0xC1, 0xF5 and above). Only for bytes from 0x80.
  */
-// @ts-ignore: decorator
 @inline
 export function sequenceLength(lead: u32): i32 {
   if (lead < 0xc2 || lead > 0xf4) return 0;
@@ -20,14 +19,12 @@ export function sequenceLength(lead: u32): i32 {
 }
 
 /** Lowest second byte after `lead` (no overlong forms). */
-// @ts-ignore: decorator
 @inline
 export function secondLow(lead: u32): u32 {
   return lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
 }
 
 /** Highest second byte after `lead` (no surrogates, nothing above U+10FFFF). */
-// @ts-ignore: decorator
 @inline
 export function secondHigh(lead: u32): u32 {
   return lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;

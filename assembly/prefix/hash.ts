@@ -1,0 +1,183 @@
+/**
+ * 64-bit hashes of bytes that come in pieces. Four multiplicative lanes of 8 bytes each take 32
+ * bytes a step; a carry makes the result independent of where the pieces are cut. Good for telling
+ * contents apart, not against somebody who builds collisions on purpose: what must not be guessed is
+ * in the seed. No hash is ever 0, so 0 can say "none".
+ */
+
+const BLOCK: i32 = 32;
+const K1: u64 = 0x9e3779b185ebca87;
+const K2: u64 = 0xc2b2ae3d27d4eb4f;
+const K3: u64 = 0x165667b19e3779f9;
+const K4: u64 = 0x85ebca77c2b2ae63;
+
+/** Every input bit changes every output bit with probability near 1/2 (murmur3's finaliser). */
+@inline
+export function avalanche(value: u64): u64 {
+  let x = value;
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
+  return x ^ (x >> 33);
+}
+
+/** Hash of the pair (a, b); the order counts. */
+export function mix(a: u64, b: u64): u64 {
+  const x = avalanche((a * K1) ^ rotl(b * K2 + K3, 31));
+  return x == 0 ? 1 : x;
+}
+
+/** Hash of `len` bytes: what a fresh `Hasher` gives for them. */
+export function hashBytes(ptr: usize, len: i32): u64 {
+  shared.reset(0);
+  shared.update(ptr, len);
+  return shared.digest();
+}
+
+@inline
+function step(lane: u64, word: u64, k: u64): u64 {
+  return rotl((lane ^ word) * k, 29);
+}
+
+/** A hash under way. */
+@final
+export class Hasher {
+  private a: u64 = 0;
+  private b: u64 = 0;
+  private c: u64 = 0;
+  private d: u64 = 0;
+  /** Bytes taken since `reset`. */
+  private total: u64 = 0;
+  /** The last incomplete block, zero behind its end. */
+  private carry: StaticArray<u8> = new StaticArray<u8>(BLOCK);
+
+  constructor() {
+    this.reset(0);
+  }
+
+  /** Starts anew from `seed`. */
+  reset(seed: u64): void {
+    this.a = seed ^ K1;
+    this.b = seed + K2;
+    this.c = seed ^ K3;
+    this.d = seed + K4;
+    this.total = 0;
+    this.clearCarry();
+  }
+
+  /** Whether nothing came since `reset`. */
+  get isEmpty(): bool {
+    return this.total == 0;
+  }
+
+  /** Takes over the state of `from`. */
+  copyFrom(from: Hasher): void {
+    this.a = from.a;
+    this.b = from.b;
+    this.c = from.c;
+    this.d = from.d;
+    this.total = from.total;
+    const to = changetype<usize>(this.carry);
+    const source = changetype<usize>(from.carry);
+    v128.store(to, v128.load(source));
+    v128.store(to, v128.load(source, 16), 16);
+  }
+
+  /** Takes the next `len` bytes. */
+  update(ptr: usize, len: i32): void {
+    if (len <= 0) return;
+    const carry = changetype<usize>(this.carry);
+    const held = <i32>this.total & (BLOCK - 1);
+    this.total += len;
+    let p = ptr;
+    let left = len;
+    if (held != 0) {
+      const wanted = BLOCK - held;
+      if (left < wanted) {
+        copyBytes(carry + held, p, left);
+        return;
+      }
+      copyBytes(carry + held, p, wanted);
+      this.blocks(carry, 1);
+      this.clearCarry();
+      p += wanted;
+      left -= wanted;
+    }
+    const whole = left >> 5;
+    if (whole != 0) {
+      this.blocks(p, whole);
+      p += whole << 5;
+      left &= BLOCK - 1;
+    }
+    if (left != 0) copyBytes(carry, p, left);
+  }
+
+  /** Takes `word` as 8 bytes. */
+  updateWord(word: u64): void {
+    store<u64>(wordBytes, word);
+    this.update(wordBytes, 8);
+  }
+
+  /** The hash of all bytes so far; more may follow. */
+  digest(): u64 {
+    const carry = changetype<usize>(this.carry);
+    const a = step(this.a, load<u64>(carry), K1);
+    const b = step(this.b, load<u64>(carry, 8), K2);
+    const c = step(this.c, load<u64>(carry, 16), K3);
+    const d = step(this.d, load<u64>(carry, 24), K4);
+    let x = avalanche(a ^ (this.total * K2));
+    x = (x ^ b) * K1;
+    x = avalanche(x ^ c);
+    x = (x ^ d) * K3;
+    x = avalanche(x);
+    return x == 0 ? 1 : x;
+  }
+
+  private blocks(ptr: usize, count: i32): void {
+    let a = this.a;
+    let b = this.b;
+    let c = this.c;
+    let d = this.d;
+    const end = ptr + (<usize>count << 5);
+    for (let p = ptr; p < end; p += BLOCK) {
+      a = step(a, load<u64>(p), K1);
+      b = step(b, load<u64>(p, 8), K2);
+      c = step(c, load<u64>(p, 16), K3);
+      d = step(d, load<u64>(p, 24), K4);
+    }
+    this.a = a;
+    this.b = b;
+    this.c = c;
+    this.d = d;
+  }
+
+  private clearCarry(): void {
+    const carry = changetype<usize>(this.carry);
+    v128.store(carry, i64x2.splat(0));
+    v128.store(carry, i64x2.splat(0), 16);
+  }
+}
+
+/** Copies fewer than 32 bytes. */
+function copyBytes(to: usize, from: usize, len: i32): void {
+  let i: usize = 0;
+  if (len & 16) {
+    v128.store(to, v128.load(from));
+    i = 16;
+  }
+  if (len & 8) {
+    store<u64>(to + i, load<u64>(from + i));
+    i += 8;
+  }
+  if (len & 4) {
+    store<u32>(to + i, load<u32>(from + i));
+    i += 4;
+  }
+  if (len & 2) {
+    store<u16>(to + i, load<u16>(from + i));
+    i += 2;
+  }
+  if (len & 1) store<u8>(to + i, load<u8>(from + i));
+}
+
+const wordBytes = memory.data(8);
+const shared = new Hasher();
