@@ -13,7 +13,7 @@ import { isKey, keyOf, pathOf } from "./describe";
 import { Section } from "./fields";
 import { Reader } from "./reader";
 import { sectionsOf } from "./sections";
-import { nearest, sameName } from "./suggest";
+import { nearest, sameName, unknownField } from "./suggest";
 
 /** A configuration, or the one error that stands in its way. */
 export class ConfigResult {
@@ -120,9 +120,7 @@ function unknownText(key: string, section: Section, sections: Array<Section>): s
     for (let i = 1; i < sections.length; i++) names.push(sections[i].name);
   }
   const near = nearest(key, names);
-  const meant = near.length > 0 ? near : elsewhere(key, sections);
-  const hint = meant.length == 0 ? "" : `; did you mean ${meant}?`;
-  return `unknown field, expected one of ${names.join(", ")}${hint}`;
+  return unknownField(names, near.length > 0 ? near : elsewhere(key, sections));
 }
 
 /** The paths of all fields that have this name, or this path, whatever its case and punctuation. */

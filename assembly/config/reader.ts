@@ -2,10 +2,11 @@ import { Text, equalsText, parseF64 } from "../bytes";
 import { JsonTree, NodeKind, NONE } from "../json/tree";
 import { Address, parseAddress } from "./address";
 import { MetricNames } from "./config";
-import { describe, isKey, isText, numberText, pathOf } from "./describe";
+import { describe, isKey, isText, keyOf, numberText, pathOf } from "./describe";
 import { Field, Kind, maxEntryBytes } from "./fields";
 import { Shape, hasShape, shapeText } from "./shapes";
 import { SIGNALS, signalName } from "./signals";
+import { nearest, unknownField } from "./suggest";
 
 /** Longest spelling of a number that is sure not to have been cut. */
 const MAX_NUMBER_BYTES: i32 = 63;
@@ -109,9 +110,9 @@ export class Reader {
       let signal = 0;
       while (signal < SIGNALS && !isKey(tree, child, signalName(signal))) signal++;
       if (signal == SIGNALS) {
-        let all = signalName(0);
-        for (let i = 1; i < SIGNALS; i++) all += ", " + signalName(i);
-        return this.fail(pathOf(tree, child), "unknown field, expected one of " + all);
+        const all = new Array<string>();
+        for (let i = 0; i < SIGNALS; i++) all.push(signalName(i));
+        return this.fail(pathOf(tree, child), unknownField(all, nearest(keyOf(tree, child), all)));
       }
       const list = this.listOf(field, child);
       if (!list) return;
@@ -158,7 +159,8 @@ export class Reader {
         if (parseAddress(ptr, len, address)) return copyOf(address.ptr, address.len);
       } else if (len > maxBytes) {
         const got = len.toString() + " bytes";
-        this.fail(pathOf(tree, node), "expected at most " + maxBytes.toString() + ", got " + got);
+        const most = maxBytes.toString() + " bytes";
+        this.fail(pathOf(tree, node), "expected at most " + most + ", got " + got);
         return null;
       } else if (len > 0 && hasShape(shape, ptr, len)) {
         const text = copyOf(ptr, len);

@@ -1,6 +1,12 @@
 /** Names longer than this get no suggestion. */
 const MAX_NAME: i32 = 64;
 
+/** What a message says of an unknown field; `meant` may be empty. */
+export function unknownField(names: Array<string>, meant: string): string {
+  const hint = meant.length == 0 ? "" : `; did you mean ${meant}?`;
+  return `unknown field, expected one of ${names.join(", ")}${hint}`;
+}
+
 /** The candidate that an unknown name was probably meant to be; empty if none is near. */
 export function nearest(name: string, candidates: Array<string>): string {
   if (name.length > MAX_NAME) return "";

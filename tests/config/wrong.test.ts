@@ -68,16 +68,20 @@ const WRONG: [configuration: string, error: string][] = [
   ],
   ['{"affinity": {"foo": 1}}', `affinity.foo: unknown field, expected one of ${AFFINITY}`],
   [
-    '{"affinity": {"table_size": 1}}',
-    `affinity.table_size: unknown field, expected one of ${AFFINITY}; did you mean table_bytes?`,
+    '{"affinity": {"table_byte": 1}}',
+    `affinity.table_byte: unknown field, expected one of ${AFFINITY}; did you mean table_bytes?`,
   ],
   [
     '{"metrics": {"intervalMs": 1}}',
     `metrics.intervalMs: unknown field, expected one of ${METRICS}; did you mean interval_ms?`,
   ],
   [
-    '{"metrics": {"names": {"run\\nning": []}}}',
-    `metrics.names."run\\u000aning": unknown field, expected one of ${SIGNALS}; did you mean running?`,
+    '{"metrics": {"names": {"runing": []}}}',
+    `metrics.names.runing: unknown field, expected one of ${SIGNALS}; did you mean running?`,
+  ],
+  [
+    '{"metrics": {"names": {"a\\n\\"b": []}}}',
+    `metrics.names."a\\u000a\\"b": unknown field, expected one of ${SIGNALS}`,
   ],
   // Fields that come twice.
   ['{"hosts": [], "hosts": []}', "hosts: duplicate field"],
