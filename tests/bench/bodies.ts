@@ -1,20 +1,4 @@
-/** Words that prompts are made of; common ones come more often. */
-const WORDS =
-  "the of and to in is that for it as with on be by this are or from at which we can has have " +
-  "server request answer model token cache prefix latency throughput queue batch memory prefill " +
-  "decode attention kernel tensor gradient context window customer invoice shipment policy " +
-  "summary paragraph function returns value error handler retry timeout connection proxy";
-
-/** A seeded source of numbers in 0..1 (mulberry32). */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { random, words } from "../../tools/seeded.ts";
 
 /** What is replaced by a counter in each request, so that every prompt is new at its end. */
 export const COUNTER = "00000000";
@@ -27,7 +11,7 @@ const SYSTEM_BYTES = 8000;
  * code and characters beyond ASCII, and a last user message that ends in `COUNTER`.
  */
 export function chatBodies(count: number, bytes: number, seed: number, stream: boolean): string[] {
-  const shared = text(random(seed), Math.min(SYSTEM_BYTES, bytes / 4));
+  const shared = words(random(seed), Math.min(SYSTEM_BYTES, bytes / 4));
   return Array.from({ length: count }, (_unused, i) => {
     const rand = random(seed + 1 + i);
     const messages = [{ role: "system", content: shared }];
@@ -43,25 +27,11 @@ export function chatBodies(count: number, bytes: number, seed: number, stream: b
     for (let room = bytes - Buffer.byteLength(make()) - 200; room > 0; ) {
       const role = messages.length % 2 === 1 ? "user" : "assistant";
       const size = Math.min(room, role === "user" ? 400 : 1600) * (0.5 + rand());
-      messages.push({ role, content: text(rand, size) });
+      messages.push({ role, content: words(rand, size) });
       room = bytes - Buffer.byteLength(make()) - 200;
     }
     return make();
   });
-}
-
-/** Text of about `bytes` bytes. */
-function text(rand: () => number, bytes: number): string {
-  const words = WORDS.split(" ");
-  let out = "";
-  while (out.length < bytes) {
-    const roll = rand();
-    if (roll < 0.01) out += '\n```ts\nconst x = "a\\n";\n```\n';
-    else if (roll < 0.03) out += "\n\n";
-    else if (roll < 0.04) out += "Größe – “naïve” ✓ ";
-    else out += `${words[Math.floor(rand() ** 2 * words.length)]} `;
-  }
-  return out;
 }
 
 /** Reads `1k`, `256k`, `2m` or plain bytes. */

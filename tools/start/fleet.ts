@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { type EnvoyOptions, type EnvoyProcess, startEnvoy } from "../envoy/process.ts";
+import { ROOT } from "../paths.ts";
+
+/** LLM servers with an Envoy in front of them. */
+export interface StartedFleet {
+  name: string;
+  hosts: string[];
+  envoy: EnvoyProcess;
+  stop(): Promise<void>;
+}
+
+/** How long the servers may take to listen, in milliseconds. */
+const LISTEN_TIMEOUT_MS = 20_000;
+
+/** Tokens per streamed event: fewer events leave the machine to Envoy. */
+const CHUNK_TOKENS = 4;
+
+/** Starts embedded servers in a process of their own, and Envoy in front of them. */
+export async function startFleet(
+  name: string,
+  servers: number,
+  options: (hosts: string[]) => Partial<EnvoyOptions>,
+): Promise<StartedFleet> {
+  const { child, hosts } = await startServers(servers);
+  try {
+    const envoy = await startEnvoy({ hosts, workers: 1, ...options(hosts) });
+    return {
+      name,
+      hosts,
+      envoy,
+      stop: async () => {
+        await envoy.stop();
+        child.kill("SIGTERM");
+      },
+    };
+  } catch (error) {
+    child.kill("SIGTERM");
+    throw error;
+  }
+}
+
+/** Starts the LLM servers of tests/llm; they end with this program. */
+function startServers(count: number): Promise<{ child: ChildProcess; hosts: string[] }> {
+  const args = ["--servers", String(count), "--port", "0", "--chunk-tokens", String(CHUNK_TOKENS)];
+  const child = spawn(process.execPath, ["--import", "tsx", "tests/llm/main.ts", ...args], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  process.on("exit", () => child.kill("SIGKILL"));
+  return new Promise((resolve, reject) => {
+    let output = "";
+    const take = (chunk: Buffer) => {
+      output += chunk;
+      const listening = /listening on (.*)\n/.exec(output)?.[1];
+      if (listening === undefined) return;
+      clearTimeout(late);
+      resolve({ child, hosts: listening.split(", ") });
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    child.once("exit", () => reject(new Error(`The LLM servers ended:\n${output}`)));
+    const late = setTimeout(
+      () => reject(new Error(`The LLM servers do not listen:\n${output}`)),
+      LISTEN_TIMEOUT_MS,
+    );
+  });
+}
