@@ -1,0 +1,367 @@
+import { Text, equalsText, text } from "../bytes";
+import { JsonScanner } from "../json/scanner";
+import { JsonSink } from "../json/sink";
+import { hashBytes } from "../prefix/hash";
+import { isContentKey } from "./usagepeek";
+
+/** Longest response id. */
+const ID_BYTES: i32 = 256;
+
+/** Counts above this are no counts. */
+const MAX_COUNT: i64 = 1 << 50;
+
+/** A number in an answer that is kept. */
+const enum Field {
+  None,
+  /** Prompt tokens, cached ones included. */
+  Prompt,
+  /** Prompt tokens; cached ones are included unless they are given beside it. */
+  Input,
+  Completion,
+  Cached,
+  /** Anthropic: read from the cache, not part of the input tokens. */
+  CacheRead,
+  /** Anthropic: written to the cache, not part of the input tokens. */
+  CacheCreation,
+  /** llama.cpp: prompt tokens that had to be processed. */
+  Processed,
+  /** llama.cpp: tokens predicted, by its clock. */
+  Predicted,
+  /** llama.cpp: prompt tokens that were there already. */
+  Reused,
+}
+
+const FIELDS: i32 = 10;
+
+/** Objects in which something is looked for. */
+const enum Place {
+  None,
+  /** The answer, or an event. */
+  Root,
+  /** Inside `response` (Responses) or `message` (Anthropic) of an event. */
+  Inner,
+  Usage,
+  /** `prompt_tokens_details`, `input_tokens_details`. */
+  UsageDetails,
+  /** SGLang. */
+  MetaInfo,
+  /** TGI. */
+  Details,
+  /** TGI: one item per prompt token. */
+  Prefill,
+  /** llama.cpp. */
+  Timings,
+}
+
+const MAX_PLACES: i32 = 6;
+
+/** A key, where it counts, and what it leads to. */
+class Key {
+  constructor(
+    public place: Place,
+    public name: Text,
+    public to: Place,
+    public field: Field,
+  ) {}
+}
+
+const KEYS: StaticArray<Key> = [
+  new Key(Place.Root, text("usage"), Place.Usage, Field.None),
+  new Key(Place.Root, text("response"), Place.Inner, Field.None),
+  new Key(Place.Root, text("message"), Place.Inner, Field.None),
+  new Key(Place.Root, text("meta_info"), Place.MetaInfo, Field.None),
+  new Key(Place.Root, text("details"), Place.Details, Field.None),
+  new Key(Place.Root, text("timings"), Place.Timings, Field.None),
+  new Key(Place.Root, text("tokens_evaluated"), Place.None, Field.Prompt),
+  new Key(Place.Root, text("tokens_predicted"), Place.None, Field.Completion),
+  new Key(Place.Inner, text("usage"), Place.Usage, Field.None),
+  new Key(Place.Usage, text("prompt_tokens"), Place.None, Field.Prompt),
+  new Key(Place.Usage, text("completion_tokens"), Place.None, Field.Completion),
+  new Key(Place.Usage, text("input_tokens"), Place.None, Field.Input),
+  new Key(Place.Usage, text("output_tokens"), Place.None, Field.Completion),
+  new Key(Place.Usage, text("prompt_tokens_details"), Place.UsageDetails, Field.None),
+  new Key(Place.Usage, text("input_tokens_details"), Place.UsageDetails, Field.None),
+  new Key(Place.Usage, text("cached_tokens"), Place.None, Field.Cached),
+  new Key(Place.Usage, text("prompt_cache_hit_tokens"), Place.None, Field.Cached),
+  new Key(Place.Usage, text("cache_read_input_tokens"), Place.None, Field.CacheRead),
+  new Key(Place.Usage, text("cache_creation_input_tokens"), Place.None, Field.CacheCreation),
+  new Key(Place.UsageDetails, text("cached_tokens"), Place.None, Field.Cached),
+  new Key(Place.MetaInfo, text("prompt_tokens"), Place.None, Field.Prompt),
+  new Key(Place.MetaInfo, text("completion_tokens"), Place.None, Field.Completion),
+  new Key(Place.MetaInfo, text("cached_tokens"), Place.None, Field.Cached),
+  new Key(Place.Details, text("input_length"), Place.None, Field.Prompt),
+  new Key(Place.Details, text("generated_tokens"), Place.None, Field.Completion),
+  new Key(Place.Details, text("prefill"), Place.Prefill, Field.None),
+  new Key(Place.Timings, text("prompt_n"), Place.None, Field.Processed),
+  new Key(Place.Timings, text("predicted_n"), Place.None, Field.Predicted),
+  new Key(Place.Timings, text("cache_n"), Place.None, Field.Reused),
+];
+
+const ID = text("id");
+const STOP = text("stop");
+
+/**
+ * What an answer, or the events of one, say about tokens. Fields of later events replace those of
+ * earlier ones; those of the items of a batch (a list at the top) add up.
+ */
+export class UsageFacts extends JsonSink {
+  /** Hash of the answer's id, 0 if it has none. */
+  idHash: u64 = 0;
+  /** llama.cpp's `"stop": true` was seen. */
+  stopped: bool = false;
+  /** The document now read holds generated text; only kept while `watchContent`. */
+  hasContent: bool = false;
+  /** Whether to look for generated text. */
+  watchContent: bool = false;
+  /** For this class to say which strings it wants. */
+  scanner: JsonScanner | null = null;
+  private fields: StaticArray<i64> = new StaticArray<i64>(FIELDS);
+  private sums: StaticArray<i64> = new StaticArray<i64>(FIELDS);
+  private inBatch: bool = false;
+  private places: StaticArray<u8> = new StaticArray<u8>(MAX_PLACES);
+  private depth: i32 = 0;
+  private skipped: i32 = 0;
+  private to: Place = Place.None;
+  private field: Field = Field.None;
+  private atId: bool = false;
+  private atStop: bool = false;
+  private atContent: bool = false;
+  private id: StaticArray<u8> = new StaticArray<u8>(ID_BYTES);
+  private idLen: i32 = 0;
+  private prefill: i64 = 0;
+
+  /** Forgets everything. */
+  reset(): void {
+    this.idHash = 0;
+    this.stopped = false;
+    this.watchContent = false;
+    for (let i = 0; i < FIELDS; i++) {
+      unchecked((this.fields[i] = -1));
+      unchecked((this.sums[i] = -1));
+    }
+    this.startDocument();
+  }
+
+  /** Gets ready for another document of the same answer. */
+  startDocument(): void {
+    this.inBatch = false;
+    this.depth = 0;
+    this.skipped = 0;
+    this.to = Place.None;
+    this.field = Field.None;
+    this.atId = false;
+    this.atStop = false;
+    this.atContent = false;
+    this.hasContent = false;
+    const scanner = this.scanner;
+    if (scanner) scanner.skipStrings = true;
+  }
+
+  /** Prompt tokens, cached ones included; −1 unknown. */
+  get promptTokens(): i64 {
+    const prompt = this.get(Field.Prompt);
+    if (prompt >= 0) return prompt;
+    const input = this.get(Field.Input);
+    if (input < 0) return -1;
+    return input + max<i64>(this.get(Field.CacheRead), 0) + max<i64>(this.get(Field.CacheCreation), 0);
+  }
+
+  /** Generated tokens; −1 unknown. */
+  get completionTokens(): i64 {
+    const completion = this.get(Field.Completion);
+    return completion >= 0 ? completion : this.get(Field.Predicted);
+  }
+
+  /** Prompt tokens that came from the cache; −1 unknown. */
+  get cachedTokens(): i64 {
+    const cached = this.get(Field.Cached);
+    if (cached >= 0) return cached;
+    const read = this.get(Field.CacheRead);
+    if (read >= 0) return read;
+    const reused = this.get(Field.Reused);
+    if (reused >= 0) return reused;
+    const prompt = this.get(Field.Prompt);
+    const processed = this.get(Field.Processed);
+    return processed >= 0 && prompt >= processed ? prompt - processed : -1;
+  }
+
+  private get(field: Field): i64 {
+    const sum = unchecked(this.sums[field]);
+    return sum >= 0 ? sum : unchecked(this.fields[field]);
+  }
+
+  private get place(): Place {
+    return this.depth == 0 ? Place.None : <Place>unchecked(this.places[this.depth - 1]);
+  }
+
+  private open(isObject: bool): void {
+    let place = Place.None;
+    if (this.skipped == 0) {
+      if (this.depth == 0) {
+        if (isObject) place = Place.Root;
+        else if (!this.inBatch) {
+          this.inBatch = true;
+          return;
+        }
+      } else if (isObject == (this.to != Place.Prefill)) {
+        place = this.to;
+      }
+      if (this.place == Place.Prefill) this.prefill++;
+    }
+    this.clearKey();
+    if (place == Place.None || this.depth >= MAX_PLACES) {
+      this.skipped++;
+      return;
+    }
+    if (place == Place.Prefill) this.prefill = 0;
+    unchecked((this.places[this.depth] = <u8>place));
+    this.depth++;
+  }
+
+  private close(): void {
+    if (this.skipped > 0) {
+      this.skipped--;
+      return;
+    }
+    if (this.depth == 0) return;
+    const place = this.place;
+    this.depth--;
+    if (place == Place.Prefill && this.prefill > 0) {
+      unchecked((this.fields[Field.Prompt] = this.prefill));
+    }
+    if (place == Place.Root && this.inBatch) this.addItem();
+  }
+
+  /** Adds an item of a batch to the sums. */
+  private addItem(): void {
+    for (let i = 0; i < FIELDS; i++) {
+      const value = unchecked(this.fields[i]);
+      if (value < 0) continue;
+      unchecked((this.sums[i] = max<i64>(this.sums[i], 0) + value));
+      unchecked((this.fields[i] = -1));
+    }
+  }
+
+  private clearKey(): void {
+    this.to = Place.None;
+    this.field = Field.None;
+    this.atId = false;
+    this.atStop = false;
+    if (!this.atContent) return;
+    this.atContent = false;
+    this.skipStrings(true);
+  }
+
+  private skipStrings(skip: bool): void {
+    const scanner = this.scanner;
+    if (scanner) scanner.skipStrings = skip;
+  }
+
+  onObjectStart(): void {
+    this.open(true);
+  }
+
+  onObjectEnd(): void {
+    this.close();
+  }
+
+  onArrayStart(): void {
+    this.open(false);
+  }
+
+  onArrayEnd(): void {
+    this.close();
+  }
+
+  onKey(ptr: usize, len: i32, cut: bool): void {
+    this.clearKey();
+    if (cut) return;
+    if (this.watchContent && !this.hasContent && isContentKey(ptr, len)) {
+      this.atContent = true;
+      this.skipStrings(false);
+    }
+    if (this.skipped > 0) return;
+    const place = this.place;
+    if (place <= Place.Inner) {
+      if (this.idHash == 0 && equalsText(ptr, len, ID)) {
+        this.atId = true;
+        this.idLen = 0;
+        this.skipStrings(false);
+        return;
+      }
+      this.atStop = place == Place.Root && equalsText(ptr, len, STOP);
+    }
+    for (let i = 0; i < KEYS.length; i++) {
+      const key = unchecked(KEYS[i]);
+      if (key.place == place && equalsText(ptr, len, key.name)) {
+        this.to = key.to;
+        this.field = key.field;
+        return;
+      }
+    }
+  }
+
+  onStringBytes(ptr: usize, len: i32): void {
+    if (this.atContent) this.hasContent = true;
+    if (!this.atId || this.idLen < 0) return;
+    if (len > ID_BYTES - this.idLen) {
+      this.idLen = -1;
+      return;
+    }
+    memory.copy(changetype<usize>(this.id) + this.idLen, ptr, len);
+    this.idLen += len;
+  }
+
+  onStringEnd(): void {
+    if (this.atId) {
+      if (this.idLen > 0) this.idHash = hashBytes(changetype<usize>(this.id), this.idLen);
+      this.skipStrings(true);
+    }
+    this.clearKey();
+  }
+
+  onNumber(ptr: usize, len: i32): void {
+    if (this.skipped == 0 && this.field != Field.None) {
+      const value = count(ptr, len);
+      if (value >= 0) unchecked((this.fields[this.field] = value));
+    }
+    this.clearKeyAfterId();
+  }
+
+  onTrue(): void {
+    if (this.atStop && this.skipped == 0) this.stopped = true;
+    this.clearKeyAfterId();
+  }
+
+  onFalse(): void {
+    this.clearKeyAfterId();
+  }
+
+  onNull(): void {
+    this.clearKeyAfterId();
+  }
+
+  /** An id that is no string is none. */
+  private clearKeyAfterId(): void {
+    if (this.atId) this.skipStrings(true);
+    this.clearKey();
+  }
+}
+
+/** A count of tokens: a whole number, or one with a fraction of zeros; −1 for anything else. */
+function count(ptr: usize, len: i32): i64 {
+  let value: i64 = 0;
+  let i = 0;
+  for (; i < len; i++) {
+    const digit = <u32>load<u8>(ptr + i) - 0x30;
+    if (digit > 9) break;
+    value = value * 10 + digit;
+    if (value > MAX_COUNT) return -1;
+  }
+  if (i == 0) return -1;
+  if (i < len && load<u8>(ptr + i) == 0x2e) {
+    i++;
+    while (i < len && load<u8>(ptr + i) == 0x30) i++;
+  }
+  return i == len ? value : -1;
+}

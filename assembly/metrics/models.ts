@@ -1,0 +1,78 @@
+/** Models and adapters remembered per host; more are left out. */
+export const MAX_MODELS: i32 = 32;
+
+/** What a host said of a name. */
+export const enum ModelKind {
+  /** The base model that it serves. */
+  Model = 1,
+  /** An adapter that waits to be loaded. */
+  WaitingAdapter = 2,
+  /** An adapter that is loaded. */
+  LoadedAdapter = 3,
+}
+
+/** Hashes of the model and adapter names that each host reported, bounded. */
+export class ModelList {
+  private hashes: StaticArray<u64>;
+  private engines: StaticArray<u64>;
+  private kinds: StaticArray<u8>;
+  private counts: StaticArray<i32>;
+
+  constructor(maxHosts: i32) {
+    this.hashes = new StaticArray<u64>(maxHosts * MAX_MODELS);
+    this.engines = new StaticArray<u64>(maxHosts * MAX_MODELS);
+    this.kinds = new StaticArray<u8>(maxHosts * MAX_MODELS);
+    this.counts = new StaticArray<i32>(maxHosts);
+  }
+
+  /** Forgets a host's names. */
+  clear(host: i32): void {
+    unchecked((this.counts[host] = 0));
+  }
+
+  /** Forgets the adapters that one engine of a host named before. */
+  clearAdapters(host: i32, engine: u64): void {
+    const base = host * MAX_MODELS;
+    const count = unchecked(this.counts[host]);
+    let kept = 0;
+    for (let i = base; i < base + count; i++) {
+      const kind = unchecked(this.kinds[i]);
+      if (kind != ModelKind.Model && unchecked(this.engines[i]) == engine) continue;
+      const to = base + kept++;
+      unchecked((this.hashes[to] = this.hashes[i]));
+      unchecked((this.engines[to] = this.engines[i]));
+      unchecked((this.kinds[to] = kind));
+    }
+    unchecked((this.counts[host] = kept));
+  }
+
+  /** Adds a name; of what several engines say of one name the best counts. */
+  add(host: i32, engine: u64, hash: u64, kind: ModelKind): void {
+    const base = host * MAX_MODELS;
+    const count = unchecked(this.counts[host]);
+    for (let i = base; i < base + count; i++) {
+      if (unchecked(this.hashes[i]) != hash) continue;
+      if (unchecked(this.engines[i]) == engine || unchecked(this.kinds[i]) == ModelKind.Model) {
+        if (<i32>unchecked(this.kinds[i]) < kind) unchecked((this.kinds[i] = <u8>kind));
+        return;
+      }
+    }
+    if (count >= MAX_MODELS) return;
+    unchecked((this.hashes[base + count] = hash));
+    unchecked((this.engines[base + count] = engine));
+    unchecked((this.kinds[base + count] = <u8>kind));
+    unchecked((this.counts[host] = count + 1));
+  }
+
+  count(host: i32): i32 {
+    return unchecked(this.counts[host]);
+  }
+
+  hash(host: i32, i: i32): u64 {
+    return unchecked(this.hashes[host * MAX_MODELS + i]);
+  }
+
+  kind(host: i32, i: i32): ModelKind {
+    return <ModelKind>unchecked(this.kinds[host * MAX_MODELS + i]);
+  }
+}

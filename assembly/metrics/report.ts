@@ -1,0 +1,370 @@
+import { Text, text } from "../bytes";
+import { Signal } from "../config/signals";
+import { hashBytes } from "../prefix/hash";
+import { JsonScanner, ScanState } from "../json/scanner";
+import { engineHash } from "./identity";
+import { LabelSet } from "./labels";
+import { HostMatcher } from "./matcher";
+import { ModelKind, ModelList } from "./models";
+import { MetricNameTable } from "./names";
+import { parseNumber } from "./number";
+import { QuerySink } from "./query";
+import { SampleSink } from "./samples";
+import { SeriesTable } from "./series";
+import { TextParser } from "./text";
+
+/** Hosts that one reader can tell apart. */
+export const MAX_REPORTS: i32 = 512;
+
+/** What one host says about itself. NaN: it doesn't say; that is not zero. */
+export class HostReport {
+  /** Requests in the running batches of its engines. */
+  running: f64 = NaN;
+  /** Requests that wait in its engines' queues. */
+  waiting: f64 = NaN;
+  /** Share of KV cache in use, mean over its engines, 0..1. */
+  kvUsage: f64 = NaN;
+  /** Share of time in which its GPUs worked, mean, 0..1. */
+  gpuUtilization: f64 = NaN;
+  /** Prompt tokens found in the prefix cache since start. */
+  prefixHits: f64 = NaN;
+  /** Prompt tokens looked up there since start. */
+  prefixQueries: f64 = NaN;
+  /** Prompt tokens since start. */
+  promptTokens: f64 = NaN;
+  /** Generated tokens since start. */
+  generationTokens: f64 = NaN;
+  /** Tokens over all engine steps since start. */
+  iterationTokens: f64 = NaN;
+  /** KV cache size over its engines, tokens. */
+  capacityTokens: f64 = NaN;
+  /** When its process started, s since 1970. */
+  startTimeS: f64 = NaN;
+  /** When its newest sample was taken, ms since 1970; NaN: now. Never later than now. */
+  timestampMs: f64 = NaN;
+  /** Names of models and adapters that it reported, 0..MAX_MODELS. */
+  modelCount: i32 = 0;
+  private models: ModelList | null = null;
+  private slot: i32 = 0;
+
+  /** `hashBytes` of a model's or adapter's name, i < modelCount. */
+  modelHash(i: i32): u64 {
+    const models = this.models;
+    return models && i >= 0 && i < this.modelCount ? models.hash(this.slot, i) : 0;
+  }
+
+  /** Whether the name is a model or an adapter that is loaded (not one that only waits). */
+  modelLoaded(i: i32): bool {
+    const models = this.models;
+    if (!models || i < 0 || i >= this.modelCount) return false;
+    return models.kind(this.slot, i) != ModelKind.WaitingAdapter;
+  }
+
+  /** Whether the name is an adapter. */
+  isAdapter(i: i32): bool {
+    const models = this.models;
+    if (!models || i < 0 || i >= this.modelCount) return false;
+    return models.kind(this.slot, i) != ModelKind.Model;
+  }
+
+  /** Fills the report of a host in a slot. */
+  fill(series: SeriesTable, models: ModelList, slot: i32, nowMs: f64): void {
+    this.running = series.value(slot, Signal.Running);
+    this.waiting = series.value(slot, Signal.Waiting);
+    this.kvUsage = series.value(slot, Signal.KvUsage);
+    this.gpuUtilization = series.value(slot, Signal.GpuUtilization);
+    this.prefixHits = series.value(slot, Signal.PrefixHits);
+    this.prefixQueries = series.value(slot, Signal.PrefixQueries);
+    this.promptTokens = series.value(slot, Signal.PromptTokens);
+    this.generationTokens = series.value(slot, Signal.GenerationTokens);
+    this.iterationTokens = series.value(slot, Signal.IterationTokens);
+    let capacity = series.value(slot, Signal.CapacityTokens);
+    if (isNaN(capacity)) {
+      capacity = series.value(slot, Signal.CacheBlocks) * series.value(slot, Signal.BlockTokens);
+    }
+    this.capacityTokens = capacity > 0 ? capacity : NaN;
+    const start = series.value(slot, Signal.StartTime);
+    this.startTimeS = start > 0 ? start : NaN;
+    const time = series.timeMs(slot);
+    this.timestampMs = isFinite(time) && time < nowMs ? time : NaN;
+    this.models = models;
+    this.slot = slot;
+    this.modelCount = models.count(slot);
+  }
+}
+
+const BLOCK_SIZE = text("block_size");
+const GPU_BLOCKS = text("num_gpu_blocks");
+const PAGE_SIZE = text("page_size");
+const PAGES = text("num_pages");
+const CACHE_TOKENS = text("kv_cache_size_tokens");
+const MODEL_NAME = text("model_name");
+const RUNNING_ADAPTERS = text("running_lora_adapters");
+const WAITING_ADAPTERS = text("waiting_lora_adapters");
+
+/** Bytes of the host label that are kept. */
+const ADDRESS_BYTES: i32 = 64;
+
+/**
+ * Reads the answer of a metrics source, Prometheus text or `/api/v1/query` JSON, in chunks of any
+ * size, into one report per host. Made once and reused for each answer.
+ */
+export class MetricsReader extends SampleSink {
+  /** Hosts that the answer reports, in order of appearance. */
+  count: i32 = 0;
+  /** Samples of wanted metrics, of known hosts. */
+  matched: i32 = 0;
+  private labels: LabelSet = new LabelSet();
+  private series: SeriesTable;
+  private models: ModelList;
+  private textParser!: TextParser;
+  private query!: QuerySink;
+  private scanner!: JsonScanner;
+  private hosts: StaticArray<i32>;
+  private slots: StaticArray<i32>;
+  private addresses: StaticArray<u8>;
+  private addressLens: StaticArray<i32>;
+  private filled: HostReport = new HostReport();
+  private nowMs: f64 = 0;
+  private sniffed: bool = false;
+  private isJson: bool = false;
+
+  /**
+   * @param names which metrics to read
+   * @param matcher null: the answer is one backend's own, whatever its labels; else it is an
+   * endpoint's answer about many, and the matcher knows them by `hostLabel`
+   * @param maxHosts the matcher's numbers are below this; 1..MAX_REPORTS
+   */
+  constructor(
+    private names: MetricNameTable,
+    private matcher: HostMatcher | null = null,
+    private hostLabel: Text = text("instance"),
+    private maxHosts: i32 = MAX_REPORTS,
+  ) {
+    super();
+    const slots = matcher ? min(max(maxHosts, 1), MAX_REPORTS) : 1;
+    this.maxHosts = slots;
+    this.series = new SeriesTable(slots);
+    this.models = new ModelList(slots);
+    this.hosts = new StaticArray<i32>(slots);
+    this.slots = new StaticArray<i32>(slots);
+    this.addresses = new StaticArray<u8>(slots * ADDRESS_BYTES);
+    this.addressLens = new StaticArray<i32>(slots);
+    this.textParser = new TextParser(this, this.labels);
+    this.query = new QuerySink(this, this.labels);
+    this.scanner = new JsonScanner(this.query);
+  }
+
+  /**
+   * Starts on a new answer.
+   * @param nowMs ms since 1970: the time of samples that carry none
+   */
+  begin(nowMs: f64): void {
+    this.nowMs = nowMs;
+    this.matched = 0;
+    this.count = 0;
+    this.series.reset();
+    for (let i = 0; i < this.maxHosts; i++) unchecked((this.slots[i] = -1));
+    this.textParser.begin();
+    this.query.begin();
+    this.scanner.reset();
+    this.sniffed = false;
+    this.isJson = false;
+    if (!this.matcher) this.slotOf(0);
+  }
+
+  /** Reads the next bytes of the answer's body. */
+  feed(ptr: usize, len: i32): void {
+    if (len <= 0) return;
+    if (!this.sniffed) this.sniff(ptr, len);
+    // Text may begin with a brace too (a name in quotes); each reader finds nothing in the other's.
+    if (this.isJson) this.scanner.feed(ptr, len);
+    this.textParser.feed(ptr, len);
+  }
+
+  /**
+   * Ends the answer and adds up what it said.
+   * @returns whether it held anything that was asked for
+   */
+  finish(): bool {
+    this.textParser.finish();
+    if (this.isJson && this.scanner.finish() == ScanState.Malformed) this.isJson = false;
+    this.series.total();
+    return this.matched > 0;
+  }
+
+  /** Lines or results that could not be read. */
+  get malformed(): i32 {
+    return this.isJson ? this.query.malformed : this.textParser.malformed + this.textParser.tooLong;
+  }
+
+  /** Series that were left out because there were too many. */
+  get dropped(): i32 {
+    return this.series.dropped;
+  }
+
+  /** The matcher's number of host i; 0 for a backend's own answer. */
+  host(i: i32): i32 {
+    return unchecked(this.hosts[i]);
+  }
+
+  /** The value of the host label by which host i was first found. */
+  addressPtr(i: i32): usize {
+    return changetype<usize>(this.addresses) + <usize>(i * ADDRESS_BYTES);
+  }
+
+  /** Its length in bytes, at most 64. */
+  addressLen(i: i32): i32 {
+    return unchecked(this.addressLens[i]);
+  }
+
+  /** The report of host i, valid until the next call. */
+  report(i: i32): HostReport {
+    this.filled.fill(this.series, this.models, i, this.nowMs);
+    return this.filled;
+  }
+
+  lookup(hash: u32, ptr: usize, len: i32): i32 {
+    return this.names.find(hash, ptr, len);
+  }
+
+  onSample(entry: i32, labels: LabelSet, value: f64, timestampMs: f64): void {
+    const slot = this.matcher ? this.findSlot(labels) : 0;
+    if (slot < 0) return;
+    const timeMs = timestampMs < this.nowMs ? timestampMs : this.nowMs;
+    const engine = engineHash(labels);
+    for (; entry >= 0; entry = this.names.next(entry)) {
+      if (!this.names.accepts(entry, labels)) continue;
+      this.matched++;
+      this.take(slot, entry, engine, labels, value, timeMs);
+    }
+  }
+
+  private take(
+    slot: i32,
+    entry: i32,
+    engine: u64,
+    labels: LabelSet,
+    value: f64,
+    timeMs: f64,
+  ): void {
+    const signal = this.names.signal(entry);
+    let kept = signal;
+    const scale = this.names.scale(entry);
+    switch (signal) {
+      case Signal.KvUsage:
+      case Signal.GpuUtilization:
+        value = share(value, scale);
+        break;
+      case Signal.CacheInfo:
+        value = cacheTokens(labels);
+        kept = Signal.CapacityTokens;
+        break;
+      case Signal.LoraInfo:
+        if (this.series.put(slot, signal, engine, 0, timeMs, value)) {
+          this.takeAdapters(slot, engine, labels);
+        }
+        return;
+      default:
+        value = value >= 0 && value < Infinity ? (scale > 0 ? value * scale : value) : NaN;
+    }
+    this.series.put(slot, kept, engine, this.names.rank(entry), timeMs, value);
+    if (signal == Signal.Running || signal == Signal.Waiting || signal == Signal.CacheInfo) {
+      const model = labels.find(MODEL_NAME);
+      if (model >= 0) this.addName(slot, engine, labels, model, ModelKind.Model);
+    }
+  }
+
+  /** The newest `lora_requests_info` of an engine holds all of its adapters; its value is the time. */
+  private takeAdapters(slot: i32, engine: u64, labels: LabelSet): void {
+    this.models.clearAdapters(slot, engine);
+    const waiting = labels.find(WAITING_ADAPTERS);
+    if (waiting >= 0) this.addName(slot, engine, labels, waiting, ModelKind.WaitingAdapter);
+    const running = labels.find(RUNNING_ADAPTERS);
+    if (running >= 0) this.addName(slot, engine, labels, running, ModelKind.LoadedAdapter);
+  }
+
+  /** Adds a model's name, or adapters' names parted by commas. */
+  private addName(slot: i32, engine: u64, labels: LabelSet, at: i32, kind: ModelKind): void {
+    let ptr = labels.valuePtr(at);
+    const end = ptr + <usize>labels.valueLen(at);
+    if (kind == ModelKind.Model) {
+      this.models.add(slot, engine, hashBytes(ptr, <i32>(end - ptr)), kind);
+      return;
+    }
+    while (ptr < end) {
+      while (ptr < end && load<u8>(ptr) == 0x20) ptr++;
+      const start = ptr;
+      while (ptr < end && load<u8>(ptr) != 0x2c) ptr++;
+      let stop = ptr++;
+      while (stop > start && load<u8>(stop - 1) == 0x20) stop--;
+      if (stop > start) {
+        this.models.add(slot, engine, hashBytes(start, <i32>(stop - start)), kind);
+      }
+    }
+  }
+
+  /** Slot of the host that the labels name, -1 if it is none of ours. */
+  private findSlot(labels: LabelSet): i32 {
+    const matcher = this.matcher;
+    const at = labels.find(this.hostLabel);
+    if (!matcher || at < 0) return -1;
+    const host = matcher.find(labels.valuePtr(at), labels.valueLen(at));
+    if (host < 0 || host >= this.maxHosts) return -1;
+    const fresh = unchecked(this.slots[host]) < 0;
+    const slot = this.slotOf(host);
+    if (fresh) {
+      const len = min(labels.valueLen(at), ADDRESS_BYTES);
+      memory.copy(this.addressPtr(slot), labels.valuePtr(at), len);
+      unchecked((this.addressLens[slot] = len));
+    }
+    return slot;
+  }
+
+  private slotOf(host: i32): i32 {
+    let slot = unchecked(this.slots[host]);
+    if (slot >= 0) return slot;
+    slot = this.count++;
+    unchecked((this.slots[host] = slot));
+    unchecked((this.hosts[slot] = host));
+    unchecked((this.addressLens[slot] = 0));
+    this.models.clear(slot);
+    return slot;
+  }
+
+  /** An answer whose first byte besides blanks and a byte order mark is a brace may be JSON. */
+  private sniff(ptr: usize, len: i32): void {
+    for (let i: usize = 0; i < <usize>len; i++) {
+      const c = load<u8>(ptr + i);
+      if (c == 0x20 || (c >= 9 && c <= 13) || c == 0xef || c == 0xbb || c == 0xbf) continue;
+      this.sniffed = true;
+      this.isJson = c == 0x7b;
+      return;
+    }
+  }
+}
+
+/** A share of 1: by its unit if that is known, else percent if it is over 1.5. */
+function share(value: f64, scale: f64): f64 {
+  if (!(value >= 0) || value == Infinity) return NaN;
+  if (scale > 0) value *= scale;
+  else if (value > 1.5) value /= 100;
+  return Math.min(value, 1);
+}
+
+/** KV cache size from the labels of an info metric, NaN if they don't say. */
+function cacheTokens(labels: LabelSet): f64 {
+  const tokens = numberLabel(labels, CACHE_TOKENS);
+  if (tokens > 0) return tokens;
+  const blocks = numberLabel(labels, GPU_BLOCKS) * numberLabel(labels, BLOCK_SIZE);
+  if (blocks > 0) return blocks;
+  const pages = numberLabel(labels, PAGES) * numberLabel(labels, PAGE_SIZE);
+  return pages > 0 ? pages : NaN;
+}
+
+function numberLabel(labels: LabelSet, name: Text): f64 {
+  const at = labels.find(name);
+  if (at < 0) return NaN;
+  const value = parseNumber(labels.valuePtr(at), labels.valueLen(at));
+  return isFinite(value) ? value : NaN;
+}
