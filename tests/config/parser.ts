@@ -8,7 +8,8 @@ interface Exports {
   _initialize(): void;
   alloc(bytes: number): number;
   check(): number;
-  describe(): number;
+  keep(): number;
+  describe(): void;
   collect(): void;
   resultPtr(): number;
   resultLength(): number;
@@ -60,7 +61,10 @@ export class ConfigParser {
   /** All fields with their values under a configuration. */
   describe(configuration: string): FieldInfo[] {
     this.#write(configuration);
-    if (this.#wasm.describe() !== 1) throw new Error(this.check(configuration));
+    if (this.#wasm.keep() !== 1) throw new Error(this.check(configuration));
+    // What a configuration holds must be linked to it, or it is lost here.
+    this.#wasm.collect();
+    this.#wasm.describe();
     return JSON.parse(this.#result()) as FieldInfo[];
   }
 

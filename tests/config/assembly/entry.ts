@@ -1,6 +1,6 @@
 /*
- * The configuration's parser for tests in Node: write bytes at alloc(len), call check or describe,
- * read resultLength() bytes of UTF-8 at resultPtr().
+ * The configuration's parser for tests in Node: write bytes at alloc(len), call check, or keep and
+ * then describe; read resultLength() bytes of UTF-8 at resultPtr().
  */
 import { Text } from "../../../assembly/bytes";
 import { Config, MetricNames } from "../../../assembly/config/config";
@@ -11,6 +11,7 @@ import { SIGNALS, signalName } from "../../../assembly/config/signals";
 
 let input: StaticArray<u8> = new StaticArray<u8>(0);
 let result: ArrayBuffer = new ArrayBuffer(0);
+let kept: Config | null = null;
 
 /** Room for the next input. */
 export function alloc(len: i32): usize {
@@ -33,15 +34,16 @@ export function check(): i32 {
   return outcome.config ? 1 : 0;
 }
 
-/** Parses the input; the result is a JSON list of all fields and their values, or nothing. */
-export function describe(): i32 {
-  const config = parseConfig(changetype<usize>(input), input.length).config;
-  if (!config) {
-    result = new ArrayBuffer(0);
-    return 0;
-  }
-  result = String.UTF8.encode(listOf(config));
-  return 1;
+/** Parses the input and keeps the configuration. Returns 1 if there is one. */
+export function keep(): i32 {
+  kept = parseConfig(changetype<usize>(input), input.length).config;
+  return kept ? 1 : 0;
+}
+
+/** The result is a JSON list of all fields with the values of the configuration kept. */
+export function describe(): void {
+  const config = kept;
+  result = config ? String.UTF8.encode(listOf(config)) : new ArrayBuffer(0);
 }
 
 /** Frees what earlier parses left, as the filter does when nothing is on the stack. */
