@@ -25,7 +25,20 @@ describe("isPathEntry", () => {
 
   it("refuses the rest", () => {
     const cases: string[] = [
-      "", "v1", "v1*", "*v1", "**", "*/v1*", "/a*b", "/a?b", "/a#b", "/a b", "/a\n", "/ä", "*?", "/**",
+      "",
+      "v1",
+      "v1*",
+      "*v1",
+      "**",
+      "*/v1*",
+      "/a*b",
+      "/a?b",
+      "/a#b",
+      "/a b",
+      "/a\n",
+      "/ä",
+      "*?",
+      "/**",
     ];
     for (let i = 0; i < cases.length; i++) expect(isEntry(cases[i])).toBe(false, cases[i]);
   });

@@ -44,13 +44,20 @@ function bare(node: i32): string {
 describe("JsonTree", () => {
   it("keeps values, keys and order", () => {
     const cases: string[] = [
-      "null", "null",
-      " true ", "true",
-      "[]", "[]",
-      "{}", "{}",
-      '""', "||",
-      "-1.50e+2", "-1.50e+2",
-      "[1,[2,[3]],[],{}]", "[1,[2,[3]],[],{}]",
+      "null",
+      "null",
+      " true ",
+      "true",
+      "[]",
+      "[]",
+      "{}",
+      "{}",
+      '""',
+      "||",
+      "-1.50e+2",
+      "-1.50e+2",
+      "[1,[2,[3]],[],{}]",
+      "[1,[2,[3]],[],{}]",
       '{"a":1,"b":{"a":2,"c":[{"a":3},{"a":4}]},"":null}',
       "{<a>1,<b>{<a>2,<c>[{<a>3},{<a>4}]},<>null}",
       '{"\\u0061\\n":"\\ud83d\\ude80 \\ud83d é","b":"a\\\\b"}',
@@ -84,7 +91,18 @@ describe("JsonTree", () => {
   });
 
   it("says where a document stops being JSON", () => {
-    const cases: string[] = ["", "[", "[1", '{"a"', "[1,]", "{'a':1}", "[] []", "nul", '["a\n"]', "01"];
+    const cases: string[] = [
+      "",
+      "[",
+      "[1",
+      '{"a"',
+      "[1,]",
+      "{'a':1}",
+      "[] []",
+      "nul",
+      '["a\n"]',
+      "01",
+    ];
     const offsets: i32[] = [0, 1, 2, 4, 3, 1, 3, 3, 3, 1];
     for (let i = 0; i < cases.length; i++) {
       expect(parse(cases[i])).toBe(TreeState.Malformed, cases[i]);
