@@ -119,6 +119,11 @@ export class EnvoyProcess {
     return this.#child.pid ?? 0;
   }
 
+  /** What it ended with; null while it runs, or when a signal ended it. */
+  get exitCode(): number | null {
+    return this.#child.exitCode;
+  }
+
   get alive(): boolean {
     return !this.#ended;
   }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { drive, type Progress } from "./drive.ts";
 import { figuresOf } from "./figures.ts";
 import { type StartedFleet, startFleet } from "./fleet.ts";
@@ -71,6 +72,7 @@ async function run(
   );
   const drained = AbortSignal.timeout(seconds * 1000 + DRAIN_MS);
   const stop = AbortSignal.any([stopped, drained]);
+  setMaxListeners(0, stop);
   try {
     await Promise.all(
       fleets.map(({ envoy }, i) =>

@@ -1,4 +1,5 @@
 /** `npm start`: warmroute beside Envoy's own load balancing, live; or in front of real servers. */
+import { setMaxListeners } from "node:events";
 import { buildIfStale } from "../compile.ts";
 import { findEnvoy } from "../envoy/find.ts";
 import { compare } from "./compare.ts";
@@ -7,6 +8,8 @@ import { readOptions } from "./options.ts";
 
 const options = readOptions(process.argv.slice(2));
 const stopped = new AbortController();
+// Each pending request listens for the end.
+setMaxListeners(0, stopped.signal);
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     // A second Ctrl-C does not wait for anything.

@@ -6,7 +6,7 @@ Two fleets of four embedded LLM servers get the same traffic: one behind Envoy's
 behind warmroute.
 
   --seconds N          of traffic (30)
-  --rate X             requests per second to each fleet, on average (12)
+  --rate X             requests per second to each fleet, on average (20)
   --seed N             of the traffic (1)
   --port N             where warmroute listens; any free port by default
   --admin-port N       Envoy's admin interface there; any free port by default
@@ -47,7 +47,7 @@ export function readOptions(args: string[]): Options {
     }
     return {
       seconds: number("--seconds", values.seconds, 1, 86_400),
-      rate: number("--rate", values.rate, 0.1, 200) ?? 12,
+      rate: number("--rate", values.rate, 0.1, 200) ?? 20,
       seed: number("--seed", values.seed, 0, 2 ** 32 - 1) ?? 1,
       port: number("--port", values.port, 1, 65_535),
       adminPort: number("--admin-port", values["admin-port"], 1, 65_535),

@@ -16,14 +16,14 @@ export interface Conversation {
 }
 
 /** Shape of the traffic. Sizes in bytes of text; about four make a token. */
-const TENANTS = 12;
+const TENANTS = 40;
 const ZIPF_EXPONENT = 1.1;
-const SYSTEM_BYTES = { min: 3_000, max: 14_000 };
+const SYSTEM_BYTES = { min: 6_000, max: 30_000 };
 const MESSAGE_BYTES = 240;
 /** A pasted document is this many times as long as a common message, and comes this often. */
 const HEAVY_FACTOR = 100;
-const HEAVY_SHARE = 0.06;
-const TURNS = { min: 3, max: 9 };
+const HEAVY_SHARE = 0.08;
+const TURNS = { min: 4, max: 12 };
 const OUTPUT_TOKENS = { min: 24, max: 120 };
 const THINK_MS = { least: 700, mean: 2_200 };
 
