@@ -21,6 +21,11 @@ export class VmTrap extends Error {
 /** How a guest leaves through `proc_exit`. */
 export class ProcExit extends Error {}
 
+/** A stack that overflows is a RangeError. */
+function isTrap(error: unknown): boolean {
+  return [WebAssembly.RuntimeError, ProcExit, RangeError].some((kind) => error instanceof kind);
+}
+
 /** One instance of the module: its memory, what it exports, and who is being called. */
 export class Guest {
   readonly vm: Vm;
@@ -77,7 +82,8 @@ export class Guest {
   run(context: Context, name: string, absent: number, a = 0, b = 0, c = 0, d = 0): number {
     const call = this.exports[name];
     if (!call) return absent;
-    const { current, effective } = this;
+    const { current, effective, stopNext } = this;
+    this.stopNext = false;
     this.current = context;
     this.effective = context;
     this.depth++;
@@ -86,7 +92,7 @@ export class Guest {
     try {
       result = call(context.id, a, b, c, d);
     } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError || error instanceof ProcExit)) throw error;
+      if (!isTrap(error)) throw error;
       this.dead = true;
       this.deferred.length = 0;
       this.stopNext = false;
@@ -98,7 +104,7 @@ export class Guest {
       this.vm.host.depth--;
     }
     const stopped = this.stopNext;
-    this.stopNext = false;
+    this.stopNext = stopNext;
     while (this.deferred.length > 0 && this.depth === 0) (this.deferred.shift() as () => void)();
     this.stopped = stopped;
     this.vm.host.deliverWakes();

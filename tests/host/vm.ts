@@ -116,8 +116,8 @@ export class Root {
     this.vm.host.guard(() => {
       guest.run(this, "proxy_on_context_create", 0, 0);
       guest.configuration = this.vm.vmConfig;
-      this.accepted = guest.run(this, "proxy_on_vm_start", 1, this.vm.vmConfig.length) !== 0;
-      if (this.accepted) this.configure(this.config);
+      const started = guest.run(this, "proxy_on_vm_start", 1, this.vm.vmConfig.length) !== 0;
+      if (started) this.configure(this.config);
       guest.configuration = undefined;
     });
   }

@@ -5,7 +5,7 @@ import { nowMs } from "../../../assembly/host/clock";
 import { RootContext, StreamContext } from "../../../assembly/host/contexts";
 import { getHeader, HeaderMap } from "../../../assembly/host/headers";
 import { logInfo } from "../../../assembly/host/log";
-import { outLen, outPtr } from "../../../assembly/host/memory";
+import { outCas, outLen, outPtr } from "../../../assembly/host/memory";
 import { dequeue, enqueue, registerQueue } from "../../../assembly/host/queues";
 import { getShared, SharedResult, setShared } from "../../../assembly/host/shareddata";
 import { Counter, Gauge, Histogram } from "../../../assembly/host/stats";
@@ -16,7 +16,6 @@ import {
   setEffectiveContext,
   setTickPeriodMs,
 } from "../../../assembly/host/stream";
-import { outCas } from "../../../assembly/host/memory";
 import { getProperty, path } from "../../../assembly/host/properties";
 import { TestStream } from "./stream";
 
@@ -32,6 +31,8 @@ const METRICS = text("/metrics");
 const BACKEND = text("backend");
 const NOWHERE = text("nowhere");
 const DETAILS = text("test_tick");
+const RETRY_AFTER = text("retry-after");
+const ONE = text("1");
 const SORRY = text("later");
 
 /** Text at `outPtr`. */
@@ -86,15 +87,15 @@ export class TestRoot extends RootContext {
 
   answer(status: u32): void {
     this.headers.reset();
-    this.headers.addText(text("retry-after"), text("1"));
-    this.trace("answer begins", 0);
+    this.headers.addText(RETRY_AFTER, ONE);
+    this.trace("answer begins", 0, 0);
     sendLocalResponse(status, DETAILS, this.headers, SORRY.ptr, SORRY.len);
-    this.trace("answer ends", 0);
+    this.trace("answer ends", 0, 0);
   }
 
   /** Logs what happens where the configuration says `trace`. */
-  trace(what: string, id: u32): void {
-    if (this.config == "trace") logInfo(what + " #" + id.toString());
+  trace(what: string, id: u32, n: i32): void {
+    if (this.config == "trace") logInfo("#" + id.toString() + " " + what + " " + n.toString());
   }
 
   call(): void {

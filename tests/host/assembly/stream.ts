@@ -1,4 +1,4 @@
-import { Text, text } from "../../../assembly/bytes";
+import { Text, text, writeU64 } from "../../../assembly/bytes";
 import { BufferType, getBuffer } from "../../../assembly/host/buffers";
 import {
   DataStatus,
@@ -40,12 +40,6 @@ const NOTE = text("test.note");
 
 const digits: usize = memory.data(24);
 
-/** Writes a number in decimal; returns its length. */
-function writeDecimal(at: usize, value: u64): i32 {
-  let spelled = value.toString();
-  return <i32>String.UTF8.encodeUnsafe(changetype<usize>(spelled), spelled.length, at);
-}
-
 /** First byte of a header minus "0", or `none`. */
 function digit(name: Text, none: i32): i32 {
   return getHeader(HeaderMap.Request, name) && outLen ? <i32>load<u8>(outPtr) - 0x30 : none;
@@ -86,7 +80,7 @@ export class TestStream extends StreamContext {
       // Touches the last byte of each, which must be in memory.
       if (pairValueLen(i)) this.sum += load<u8>(pairValuePtr(i) + pairValueLen(i) - 1) & 0;
     }
-    setHeader(HeaderMap.Request, PAIRS, digits, writeDecimal(digits, <u64>bytes));
+    setHeader(HeaderMap.Request, PAIRS, digits, writeU64(digits, <u64>bytes));
     this.atBody = digit(AT_BODY, 0);
     this.atEnd = digit(AT_END, 0) + 0x30;
     let kilobytes = digit(RELEASE_KB, -1);
@@ -101,9 +95,9 @@ export class TestStream extends StreamContext {
   }
 
   override onRequestBody(size: i32, endOfStream: bool): DataStatus {
-    this.root.trace("body " + size.toString() + (endOfStream ? " end" : ""), this.id);
-    // While buffering, `size` grows; after the release it is the new chunk's.
-    let start = this.released || this.atBody == 0 ? 0 : this.seen;
+    this.root.trace(endOfStream ? "body end" : "body", this.id, size);
+    // While buffering, `size` grows; else it is the new chunk's.
+    let start = this.atBody == DataStatus.StopIterationAndBuffer && !this.released ? this.seen : 0;
     if (size > start && getBuffer(BufferType.RequestBody, start, size - start)) {
       for (let i = 0; i < outLen; i++) this.sum += load<u8>(outPtr + i);
       this.seen += outLen;
@@ -111,9 +105,9 @@ export class TestStream extends StreamContext {
     if (this.released) return DataStatus.Continue;
     if (!endOfStream && this.seen < this.releaseBytes) return <DataStatus>this.atBody;
     this.released = true;
-    setHeader(HeaderMap.Request, SEEN, digits, writeDecimal(digits, <u64>this.seen));
-    setHeader(HeaderMap.Request, SUM, digits, writeDecimal(digits, <u64>this.sum));
-    setProperty(NOTE, digits, writeDecimal(digits, <u64>this.seen));
+    setHeader(HeaderMap.Request, SEEN, digits, writeU64(digits, <u64>this.seen));
+    setHeader(HeaderMap.Request, SUM, digits, writeU64(digits, <u64>this.sum));
+    setProperty(NOTE, digits, writeU64(digits, <u64>this.seen));
     switch (this.atEnd) {
       case 0x77: // w
         this.root.waiting = this.id;
@@ -135,34 +129,36 @@ export class TestStream extends StreamContext {
   }
 
   override onRequestTrailers(count: i32): TrailersStatus {
+    this.root.trace("trailers", this.id, count);
     this.released = true;
     return TrailersStatus.Continue;
   }
 
   override onResponseHeaders(count: i32, endOfStream: bool): HeadersStatus {
-    this.root.trace("response headers", this.id);
+    this.root.trace("response headers", this.id, count);
     if (getProperty(ADDRESS)) addHeader(HeaderMap.Response, UPSTREAM, outPtr, outLen);
     return HeadersStatus.Continue;
   }
 
   override onResponseBody(size: i32, endOfStream: bool): DataStatus {
+    this.root.trace(endOfStream ? "response body end" : "response body", this.id, size);
     this.responseBytes += size;
     return DataStatus.Continue;
   }
 
   override onDone(): bool {
-    this.root.trace("done", this.id);
+    this.root.trace("done", this.id, 0);
     return true;
   }
 
   override onLog(): void {
-    this.root.trace("log", this.id);
+    this.root.trace("log", this.id, 0);
     this.root.sizes.record(<u64>this.responseBytes);
     this.root.open.add(-1);
   }
 
   override onDelete(): void {
-    this.root.trace("delete", this.id);
+    this.root.trace("delete", this.id, 0);
     this.next = this.root.pool;
     this.root.pool = this;
   }
