@@ -89,12 +89,12 @@ async function writeAll(
 /** A POST of JSON to an inference path. */
 export function post(
   port: number,
-  body: object | string,
+  body: object | string | Buffer,
   options: Partial<RequestOptions> = {},
 ): Promise<Answer> {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const sent = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
   const headers = { "content-type": "application/json", ...options.headers };
-  return send({ port, ...options, headers, body: text });
+  return send({ port, ...options, headers, body: sent });
 }
 
 /** The `data:` lines of an event stream. */
