@@ -1,0 +1,172 @@
+import { parseDecimal, text } from "../bytes";
+import { RoutingMode } from "../config/config";
+import { BufferType, getBuffer } from "../host/buffers";
+import { nowMs } from "../host/clock";
+import { HeaderMap, getHeader } from "../host/headers";
+import { outLen, outPtr } from "../host/memory";
+import { getProperty, path } from "../host/properties";
+import { ORCA_HEADER } from "../metrics/orca";
+import { Reason } from "../policy/reason";
+import { FailureCause } from "../state/hostrecord";
+import { Source } from "../state/hosts";
+import { Root } from "./root";
+import { Phase, Stream } from "./stream";
+
+const STATUS = text(":status");
+const CONTENT_TYPE = text("content-type");
+const CONTENT_ENCODING = text("content-encoding");
+const EVENT_STREAM = text("text/event-stream");
+const UPSTREAM_ADDRESS = path("upstream", "address");
+const CODE_DETAILS = path("response", "code_details");
+const VIA_UPSTREAM = text("via_upstream");
+const UPSTREAM_RESET = text("upstream_reset");
+
+const ORCA = text(ORCA_HEADER);
+
+const PIECE_BYTES: i32 = 32 * 1024;
+
+/** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
+export class Answers {
+  constructor(private root: Root) {}
+
+  /** The answer's headers: who sent it, and whether the choice held. */
+  headers(stream: Stream, endOfStream: bool): void {
+    const root = this.root;
+    if (stream.phase == Phase.Passing) {
+      root.explain.respond(stream, false);
+      return;
+    }
+    const now = nowMs();
+    const served = stream.served;
+    served.status = getHeader(HeaderMap.Response, STATUS) ? <i32>parseDecimal(outPtr, outLen) : 0;
+    const local = served.status >= 500 && !this.isFromUpstream();
+    const actual = local ? -1 : this.actualHost(now);
+    this.settle(stream, actual, now);
+    if (local) {
+      if (served.slot >= 0) root.health.failed(served.slot, FailureCause.Connect, now);
+    } else if (actual >= 0 && served.status >= 500) {
+      root.health.failed(actual, FailureCause.Answer, now);
+    } else if (actual >= 0) {
+      root.health.succeeded(actual, now);
+    }
+    if (actual >= 0 && getHeader(HeaderMap.Response, ORCA)) {
+      root.carried(actual, outPtr, outLen, now);
+    }
+    stream.phase = Phase.Answering;
+    served.complete = endOfStream;
+    this.prepareUsage(stream, endOfStream || local);
+    root.explain.respond(stream, !local);
+    stream.dropReader();
+  }
+
+  /** A part of the answer: the first is the first token of a stream; the last of them carry the usage. */
+  body(stream: Stream, size: i32, endOfStream: bool): void {
+    const served = stream.served;
+    if (size > 0 && served.firstByteMs == 0) this.firstByte(stream);
+    const usage = stream.usage;
+    if (usage) {
+      let read = 0;
+      while (read < size) {
+        if (!getBuffer(BufferType.ResponseBody, read, min(PIECE_BYTES, size - read))) break;
+        if (outLen == 0) break;
+        read += outLen;
+        usage.feed(outPtr, outLen);
+      }
+    }
+    if (endOfStream) served.complete = true;
+  }
+
+  /** The stream is over: takes it off its host, and learns from it. */
+  end(stream: Stream): void {
+    const root = this.root;
+    const served = stream.served;
+    const now = nowMs();
+    if (served.slot >= 0) {
+      if (!served.complete && this.wasReset()) {
+        root.health.failed(served.slot, FailureCause.Connect, now);
+      }
+      const usage = stream.usage;
+      if (usage) usage.finish();
+      const account = root.fleet.account;
+      if (served.waiting) {
+        account.leftQueue(served.slot, served.generation, served.workMs, now);
+      } else {
+        const output = root.feedback.outputTokens(stream);
+        account.finished(served.slot, served.generation, served.contextTokens, output, now);
+      }
+      if (served.complete && served.status == 200) root.feedback.learn(stream, now);
+    }
+    root.explain.finished(stream);
+    served.slot = -1;
+  }
+
+  /** Moves the request to the host that really served it, where that isn't the one it was counted on. */
+  private settle(stream: Stream, actual: i32, now: f64): void {
+    const root = this.root;
+    const served = stream.served;
+    const d = stream.decision;
+    const enforced = root.config.routing.mode == RoutingMode.Enforce && d.choice.count > 0;
+    if (actual < 0 || actual == served.slot) return;
+    if (enforced) {
+      served.fellBack = true;
+      d.reason = Reason.Fallback;
+      // Whoever stands before the one that served was tried and failed.
+      for (let i = 0; i < d.choice.count && d.choice.slots[i] != actual; i++) {
+        root.health.failed(d.choice.slots[i], FailureCause.Connect, now);
+      }
+    }
+    if (served.slot >= 0) {
+      root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, now);
+      root.decider.displace(stream.reader, served.slot);
+    }
+    root.count(stream, actual, now);
+    root.decider.place(d, stream.reader, actual);
+  }
+
+  /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
+  private actualHost(now: f64): i32 {
+    if (!getProperty(UPSTREAM_ADDRESS) || outLen == 0) return -1;
+    const hosts = this.root.fleet.hosts;
+    const slot = hosts.find(outPtr, outLen);
+    return slot >= 0 ? slot : hosts.add(outPtr, outLen, Source.Answers, now);
+  }
+
+  private isFromUpstream(): bool {
+    if (!getProperty(CODE_DETAILS)) return true;
+    return outLen == VIA_UPSTREAM.len && memory.compare(outPtr, VIA_UPSTREAM.ptr, outLen) == 0;
+  }
+
+  /** Whether the upstream, not the client, ended the stream early. */
+  private wasReset(): bool {
+    if (!getProperty(CODE_DETAILS) || outLen < UPSTREAM_RESET.len) return false;
+    return memory.compare(outPtr, UPSTREAM_RESET.ptr, UPSTREAM_RESET.len) == 0;
+  }
+
+  private prepareUsage(stream: Stream, empty: bool): void {
+    const served = stream.served;
+    if (getHeader(HeaderMap.Response, CONTENT_TYPE) && outLen >= EVENT_STREAM.len) {
+      served.eventStream =
+        memory.compare(outPtr, EVENT_STREAM.ptr, EVENT_STREAM.len) == 0;
+    }
+    if (empty || served.status != 200 || getHeader(HeaderMap.Response, CONTENT_ENCODING)) return;
+    const usage = this.root.pool.takeUsage();
+    if (usage) usage.begin(served.eventStream);
+    stream.usage = usage;
+  }
+
+  private firstByte(stream: Stream): void {
+    const served = stream.served;
+    const now = nowMs();
+    served.firstByteMs = now;
+    if (served.slot < 0 || !served.waiting) return;
+    served.waiting = false;
+    served.contextTokens = stream.decision.promptTokens;
+    this.root.fleet.account.firstToken(
+      served.slot,
+      served.generation,
+      served.workMs,
+      served.contextTokens,
+      now,
+    );
+  }
+}

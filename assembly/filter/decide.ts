@@ -1,0 +1,304 @@
+import { RequestReader } from "../body/request";
+import { conversationKey } from "../prefix/key";
+import { Config } from "../config/config";
+import { capBand, meanOutput } from "../cost/output";
+import { promptTokens } from "../cost/tokens";
+import { stepMs } from "../cost/speed";
+import { Candidates } from "../policy/candidates";
+import { order } from "../policy/order";
+import { price } from "../policy/price";
+import { Reason } from "../policy/reason";
+import { RequestCost } from "../policy/request";
+import { Weights } from "../policy/weights";
+import { mix } from "../prefix/hash";
+import { Learned } from "../state/learned";
+import { Decision, MODEL_BYTES } from "./decision";
+import { Fleet } from "./fleet";
+import { Health } from "./health";
+import { View } from "./view";
+
+/** Salts that keep kinds of keys apart in the tables. */
+const SESSION_SALT: u64 = 0x5e55_1055_a17e_d001;
+const ANY_MODEL_SALT: u64 = 0x5e55_1055_a11d_0003;
+const RATIO_SALT: u64 = 0xb17e_5a17_0000_0001;
+const OUTPUT_SALT: u64 = 0x0007_a075_0000_0002;
+
+/** Observations that a broader prediction counts as, against a narrower one's own. */
+const BROADER_WEIGHT: f64 = 8;
+/** An unread body of unknown size, and the most that an unread body counts: tokens. */
+const OPAQUE_TOKENS: f64 = 256;
+const OPAQUE_TOKENS_MAX: f64 = 32768;
+/** Of a known session whose body can't be read, this share is expected in its host's cache. */
+const OPAQUE_CACHED_SHARE: f64 = 0.8;
+/** Weight of one request in the running means, about the last fifty. */
+const MEAN_WEIGHT: f64 = 0.02;
+
+/** From what was read to a list of hosts. One per root context. */
+export class Decider {
+  readonly candidates: Candidates = new Candidates();
+  readonly view: View;
+  private request: RequestCost = new RequestCost();
+  private weights: Weights = new Weights();
+  /** Running means over this worker's requests: prefill ms at the priors, and the share of prompts that was cached. */
+  private meanWorkMs: f64 = 0;
+  private reuseShare: f64 = 0;
+  /** Spreads what has no key; also picks which ancestors are renewed. */
+  private counter: u64 = 0;
+
+  constructor(
+    private config: Config,
+    private fleet: Fleet,
+    health: Health,
+  ) {
+    this.view = new View(config, fleet, health);
+    const cost = config.cost;
+    const w = this.weights;
+    w.prefillMsPerToken = cost.prefillMsPerToken;
+    w.decodeStepMs = cost.decodeStepMs;
+    w.decodeMsPerSequence = cost.decodeMsPerSequence;
+    w.othersWait = cost.othersWaitWeight;
+    w.eviction = cost.evictionWeight;
+    w.pressure = cost.kvPressureWeight;
+    w.tieMs = cost.tieMs;
+    w.home = cost.homeWeight;
+  }
+
+  /**
+   * Decides for a request whose body was read (`reader`) or can't be (null); fills `d` and notes the placement in the
+   * location table. `d.choice.count` 0: no host is usable and Envoy decides.
+   */
+  decide(d: Decision, reader: RequestReader | null, nowMs: f64): void {
+    this.counter++;
+    if (reader) this.identify(d, reader);
+    else this.identifyOpaque(d);
+    this.estimate(d, nowMs);
+    this.fleet.inFlight.refreshSome(nowMs);
+    const usable = this.view.fill(this.candidates, d.modelHash, nowMs);
+    if (usable == 0) {
+      d.choice.count = 0;
+      if (d.readable) d.reason = Reason.Cold;
+      return;
+    }
+    this.view.setClocks();
+    const r = this.request;
+    this.locate(d, reader, r);
+    r.promptTokens = d.promptTokens;
+    r.outputTokens = d.outputTokens;
+    r.key = d.key != 0 ? d.key : mix(this.counter, <u64>nowMs);
+    r.meanWorkMs = this.meanWorkMs;
+    r.reuseShare = this.reuseShare;
+    price(this.candidates, r, this.weights);
+    order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
+    this.explain(d, r);
+  }
+
+  /** Notes that the request goes to a host, in the location table. */
+  place(d: Decision, reader: RequestReader | null, slot: i32): void {
+    if (slot >= this.fleet.hosts.count) return;
+    // Of what can't be read nothing is known, so nothing is noted.
+    if (!reader || !d.readable) return;
+    const locations = this.fleet.locations;
+    const random = <u32>(mix(this.counter, d.key) >>> 32);
+    locations.record(reader.chain.ids, reader.chain.length, slot, random);
+    if (d.sessionTag != 0) locations.move(d.sessionTag, slot);
+    if (d.anyModelTag != 0) locations.move(d.anyModelTag, slot);
+  }
+
+  /** Takes a placement back: the host did not serve the request. */
+  displace(reader: RequestReader | null, slot: i32): void {
+    if (reader) this.fleet.locations.forget(reader.chain.ids, reader.chain.length, slot);
+  }
+
+  /** Running means, from what a request was expected to cost. */
+  private learnMeans(d: Decision): void {
+    const workMs = Math.max(d.promptTokens - d.cachedTokens, 0) * this.weights.prefillMsPerToken;
+    this.meanWorkMs += (workMs - this.meanWorkMs) * MEAN_WEIGHT;
+    if (d.promptTokens > 0) {
+      this.reuseShare += (d.cachedTokens / d.promptTokens - this.reuseShare) * MEAN_WEIGHT;
+    }
+  }
+
+  private identify(d: Decision, reader: RequestReader): void {
+    const facts = reader.facts;
+    d.modelHash = facts.modelHash;
+    d.modelLen = min(facts.modelLen, MODEL_BYTES);
+    memory.copy(d.model, facts.modelPtr, d.modelLen);
+    d.stream = facts.stream;
+    d.outputCap = facts.outputCap;
+    d.answers = max<u32>(1, max(facts.n, facts.bestOf));
+    d.promptChars = facts.promptCodePoints;
+    d.images = facts.images;
+    d.readable = facts.isReadable;
+    d.complete = facts.isComplete;
+    let seed = mix(facts.modelHash, facts.adapterHash);
+    seed = mix(seed, facts.cacheSaltHash);
+    seed = mix(seed, d.tenantHash);
+    let session = d.headerSessionHash != 0 ? d.headerSessionHash : facts.sessionHash;
+    let key: u64 = 0;
+    if (d.headerSessionHash == 0 && facts.sessionIsResponseId) {
+      key = this.fleet.responses.find(facts.sessionHash);
+      if (key == 0) session = 0;
+    }
+    if (key == 0 && (session != 0 || d.readable)) {
+      key = conversationKey(seed, session, reader);
+    }
+    d.key = key;
+    if (key != 0 && session != 0) {
+      d.sessionTag = mix(key, SESSION_SALT);
+      d.anyModelTag = anyModelTag(d.tenantHash, session);
+    }
+    if (!d.readable) {
+      d.reason = Reason.Opaque;
+      return;
+    }
+    reader.seal(seed);
+    // A body read in part: what follows is taken to be like what was read.
+    const seen = <f64>facts.bodyBytes;
+    const declared = <f64>d.contentLength;
+    const scale = !d.complete && declared > seen && seen > 0 ? declared / seen : 1;
+    d.promptBytes = (<f64>facts.promptBytes + <f64>facts.toolsBytes) * scale;
+    d.fixedTokens =
+      <f64>facts.tokenIds * scale +
+      <f64>(facts.images + facts.audios) * <f64>this.config.cost.tokensPerImage;
+  }
+
+  private identifyOpaque(d: Decision): void {
+    d.reason = Reason.Opaque;
+    if (d.headerSessionHash == 0) return;
+    d.key = mix(mix(0, d.tenantHash), d.headerSessionHash);
+    d.sessionTag = anyModelTag(d.tenantHash, d.headerSessionHash);
+  }
+
+  /** Prompt and output tokens, by what was learned of the model. */
+  private estimate(d: Decision, nowMs: f64): void {
+    const learned = this.fleet.learned;
+    const cost = this.config.cost;
+    let bytesPerToken = cost.bytesPerToken;
+    const model = learned.find(ratioKey(d), nowMs);
+    if (model != 0 && cost.learn && Learned.bytesPerToken(model) > 0) {
+      bytesPerToken = Learned.bytesPerToken(model);
+    }
+    if (d.readable) {
+      d.promptTokens = promptTokens(d.promptBytes, d.fixedTokens, bytesPerToken);
+    } else {
+      const declared = <f64>d.contentLength / bytesPerToken;
+      d.promptTokens = declared > 0 ? Math.min(declared, OPAQUE_TOKENS_MAX) : OPAQUE_TOKENS;
+    }
+    let expected = <f64>cost.outputTokens;
+    if (cost.learn) {
+      if (model != 0) expected = meanOutput(Learned.output(model), expected, BROADER_WEIGHT);
+      const narrow = learned.find(outputKey(d), nowMs);
+      if (narrow != 0) expected = meanOutput(Learned.output(narrow), expected, BROADER_WEIGHT);
+    }
+    if (d.outputCap > 0) expected = Math.min(expected, <f64>d.outputCap);
+    d.outputTokens = Math.max(expected, 0) * <f64>d.answers;
+  }
+
+  /** What each host has cached of this request, and where its session is. */
+  private locate(d: Decision, reader: RequestReader | null, r: RequestCost): void {
+    const locations = this.fleet.locations;
+    const c = this.candidates;
+    r.sharedTokens = 0;
+    r.forks = 0;
+    const length = reader && d.readable ? reader.chain.length : 0;
+    if (reader) locations.match(reader.chain.ids, length);
+    else locations.match(NO_IDS, 0);
+    r.sessionSlot = d.sessionTag != 0 ? locations.find(d.sessionTag) : -1;
+    if (!reader || length == 0) {
+      if (r.sessionSlot >= 0 && c.usable[r.sessionSlot]) {
+        c.cachedTokens[r.sessionSlot] = d.promptTokens * OPAQUE_CACHED_SHARE;
+      }
+      return;
+    }
+    // A nonce ahead of the prompt spoils the engine's cache whatever the chain says: then it only decides ties.
+    if (reader.facts.nonceSkipped) {
+      if (r.sessionSlot < 0) r.sessionSlot = this.deepestHost();
+      return;
+    }
+    for (let slot = 0; slot < c.count; slot++) {
+      const depth = unchecked(locations.depth[slot]);
+      if (unchecked(c.usable[slot]) && depth >= 0) {
+        unchecked((c.cachedTokens[slot] = this.tokensAt(d, reader, depth)));
+      }
+    }
+    if (locations.deepest >= 0) {
+      r.sharedTokens = this.tokensAt(d, reader, locations.deepest);
+      r.forks = <f64>locations.forks;
+    }
+  }
+
+  private deepestHost(): i32 {
+    let best = -1;
+    let deepest = -1;
+    for (let slot = 0; slot < this.candidates.count; slot++) {
+      const depth = unchecked(this.fleet.locations.depth[slot]);
+      if (depth > deepest && unchecked(this.candidates.usable[slot])) {
+        deepest = depth;
+        best = slot;
+      }
+    }
+    return best;
+  }
+
+  /** Prompt tokens up to a boundary of the chain. */
+  private tokensAt(d: Decision, reader: RequestReader, index: i32): f64 {
+    const chain = reader.chain;
+    const bytes = <f64>unchecked(chain.bytes[index]);
+    const fixed = <f64>unchecked(chain.fixedTokens[index]);
+    const textTokens = d.promptTokens - d.fixedTokens;
+    const share = d.promptBytes > 0 ? bytes / d.promptBytes : 0;
+    return Math.min(textTokens * share + fixed, d.promptTokens);
+  }
+
+  /** Reason and figures of the choice. */
+  private explain(d: Decision, r: RequestCost): void {
+    if (d.choice.count == 0) return;
+    const c = this.candidates;
+    const slot = d.choice.slots[0];
+    d.cachedTokens = c.cachedTokens[slot];
+    d.waitMs = c.waitMs[slot];
+    d.prefillMs = c.prefillMs[slot];
+    d.costMs = c.costMs[slot];
+    d.nextCostMs = d.choice.count > 1 ? c.costMs[d.choice.slots[1]] : NaN;
+    d.batch = this.batchOf(slot);
+    this.learnMeans(d);
+    if (!d.readable) return;
+    let most: f64 = 0;
+    for (let i = 0; i < c.count; i++) {
+      if (c.usable[i] && c.cachedTokens[i] > most) most = c.cachedTokens[i];
+    }
+    if (r.sessionSlot == slot && d.sessionTag != 0) d.reason = Reason.Session;
+    else if (r.sessionSlot >= 0 && d.sessionTag != 0) d.reason = Reason.Load;
+    else if (most <= 0) d.reason = r.sessionSlot == slot ? Reason.Prefix : Reason.Cold;
+    else d.reason = d.cachedTokens >= most ? Reason.Prefix : Reason.Load;
+  }
+
+  /** Sequences that a request would decode beside, as the price saw them. */
+  private batchOf(slot: i32): f64 {
+    const running = this.candidates.running[slot];
+    const own = this.candidates.inFlight[slot];
+    return isNaN(running) ? own : Math.max(running * this.candidates.freshness[slot], own);
+  }
+}
+
+const NO_IDS: StaticArray<u64> = new StaticArray<u64>(0);
+
+/** Tag of a session whatever its model. */
+function anyModelTag(tenantHash: u64, session: u64): u64 {
+  return mix(mix(tenantHash, session), ANY_MODEL_SALT);
+}
+
+/** Key of what is learned per model. */
+export function ratioKey(d: Decision): u64 {
+  return mix(d.modelHash, RATIO_SALT);
+}
+
+/** Key of what is learned per model, API and cap band. */
+export function outputKey(d: Decision): u64 {
+  return mix(mix(mix(d.modelHash, d.apiHash), <u64>capBand(d.outputCap)), OUTPUT_SALT);
+}
+
+/** Expected ms per output token beside `batch` others. */
+export function expectedStepMs(config: Config, batch: f64, factor: f64): f64 {
+  return stepMs(config.cost.decodeStepMs, config.cost.decodeMsPerSequence, batch + 1, factor);
+}

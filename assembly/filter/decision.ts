@@ -1,0 +1,86 @@
+import { Choice } from "../policy/order";
+import { Reason } from "../policy/reason";
+
+/** Longest model name kept for headers and logs, bytes. */
+export const MODEL_BYTES: i32 = 256;
+
+/** What was read of one request and decided for it. One per stream, reused; allocates nothing after it was made. */
+export class Decision {
+  // From the headers.
+  apiHash: u64 = 0;
+  headerSessionHash: u64 = 0;
+  tenantHash: u64 = 0;
+  /** Declared body bytes, −1 unknown. */
+  contentLength: i64 = -1;
+
+  // From the body.
+  modelHash: u64 = 0;
+  readonly model: usize = heap.alloc(MODEL_BYTES);
+  modelLen: i32 = 0;
+  stream: bool = false;
+  outputCap: u32 = 0;
+  /** Answers asked for: max(n, best_of), ≥ 1. */
+  answers: u32 = 1;
+  /** Text bytes of the prompt, and tokens of it that aren't text: what the learner corrects. */
+  promptBytes: f64 = 0;
+  fixedTokens: f64 = 0;
+  promptChars: u64 = 0;
+  images: u32 = 0;
+  /** Whether any prompt was read, wholly or in part. */
+  readable: bool = false;
+  /** Read wholly: its size may teach. */
+  complete: bool = false;
+
+  // Decided.
+  reason: i32 = Reason.Bypass;
+  /** Conversation key, 0 for none. */
+  key: u64 = 0;
+  /** Tags of the session in the location table, with and without its model (a body that can't be read has none), 0 for none. */
+  sessionTag: u64 = 0;
+  anyModelTag: u64 = 0;
+  promptTokens: f64 = 0;
+  cachedTokens: f64 = 0;
+  outputTokens: f64 = 0;
+  readonly choice: Choice = new Choice();
+  waitMs: f64 = 0;
+  prefillMs: f64 = 0;
+  costMs: f64 = 0;
+  /** Cost on the next best host, NaN if there is none. */
+  nextCostMs: f64 = NaN;
+  queuedMs: f64 = 0;
+  /** Learned factors that the prediction used. */
+  batch: f64 = 0;
+
+  /** Blank, for the next request. */
+  reset(): void {
+    this.apiHash = 0;
+    this.headerSessionHash = 0;
+    this.tenantHash = 0;
+    this.contentLength = -1;
+    this.modelHash = 0;
+    this.modelLen = 0;
+    this.stream = false;
+    this.outputCap = 0;
+    this.answers = 1;
+    this.promptBytes = 0;
+    this.fixedTokens = 0;
+    this.promptChars = 0;
+    this.images = 0;
+    this.readable = false;
+    this.complete = false;
+    this.reason = Reason.Bypass;
+    this.key = 0;
+    this.sessionTag = 0;
+    this.anyModelTag = 0;
+    this.promptTokens = 0;
+    this.cachedTokens = 0;
+    this.outputTokens = 0;
+    this.choice.count = 0;
+    this.waitMs = 0;
+    this.prefillMs = 0;
+    this.costMs = 0;
+    this.nextCostMs = NaN;
+    this.queuedMs = 0;
+    this.batch = 0;
+  }
+}

@@ -1,0 +1,71 @@
+import { Account } from "../state/account";
+import { HostDirectory } from "../state/hosts";
+import { HostStates } from "../state/hoststates";
+import { InFlight } from "../state/inflight";
+import { Keys } from "../state/keys";
+import { Learned } from "../state/learned";
+import { Lease } from "../state/lease";
+import { Locations } from "../state/locations";
+import { Responses } from "../state/responses";
+import { WorkerRow } from "../state/row";
+
+/**
+ * This VM's view of one namespace: the tables that all workers share, with the local copies that make reading them cheap.
+ * Filters with the same root id share a namespace.
+ */
+export class Fleet {
+  readonly hosts: HostDirectory;
+  readonly states: HostStates;
+  readonly row: WorkerRow;
+  readonly inFlight: InFlight;
+  readonly account: Account;
+  readonly locations: Locations;
+  readonly responses: Responses;
+  readonly learned: Learned;
+  /** Held by the one VM that polls and publishes gauges. */
+  readonly lease: Lease;
+
+  /**
+   * @param namespace the plugin's root id
+   * @param tableBytes bound of the location table
+   * @param instance random number of this VM
+   */
+  constructor(
+    readonly namespace: string,
+    tableBytes: i32,
+    instance: u64,
+  ) {
+    const keys = new Keys(namespace);
+    const hosts = new HostDirectory(keys);
+    const row = new WorkerRow(keys, instance);
+    this.hosts = hosts;
+    this.row = row;
+    this.states = new HostStates(keys, hosts);
+    this.inFlight = new InFlight(keys, hosts, row);
+    this.account = new Account(hosts, row);
+    this.locations = new Locations(keys, hosts, tableBytes);
+    this.responses = new Responses(keys);
+    this.learned = new Learned(keys);
+    this.lease = new Lease(keys, "lease", instance);
+  }
+
+  /** Brings the local copies up to date: at ticks, and when a configuration was taken. */
+  refresh(nowMs: f64): void {
+    this.hosts.refresh();
+    this.states.refresh();
+    this.row.heartbeat(nowMs);
+    this.inFlight.refreshAll(nowMs);
+  }
+}
+
+const fleets: Array<Fleet> = new Array<Fleet>();
+
+/** The fleet of a namespace in this VM, made at first use; the first table size holds for as long as the VM lives. */
+export function fleetOf(namespace: string, tableBytes: i32, instance: u64): Fleet {
+  for (let i = 0; i < fleets.length; i++) {
+    if (fleets[i].namespace == namespace) return fleets[i];
+  }
+  const fleet = new Fleet(namespace, tableBytes, instance);
+  fleets.push(fleet);
+  return fleet;
+}

@@ -1,0 +1,99 @@
+import { Config } from "../config/config";
+import { FailureCause, HostRecord } from "../state/hostrecord";
+import { CAS_ATTEMPTS } from "../state/layout";
+import { noteCasGaveUp } from "../state/record";
+import { Fleet } from "./fleet";
+
+/** A trial request that hasn't ended after this long no longer keeps others away, ms. */
+const TRIAL_MS: f64 = 30000;
+/** The back-off doubles at most this often. */
+const DOUBLINGS_MAX: i32 = 16;
+
+/**
+ * Sets hosts aside that fail again and again, and lets one trial request decide when their time is over. Failures are told
+ * apart by cause: only a connection's can be forgiven by a good scrape.
+ */
+export class Health {
+  constructor(
+    private config: Config,
+    private fleet: Fleet,
+  ) {}
+
+  /** Whether a host may be sent requests now. */
+  usable(slot: i32, nowMs: f64): bool {
+    const at = this.fleet.states.at(slot);
+    const until = HostRecord.ejectedUntilMs(at);
+    if (until == 0) return true;
+    if (nowMs < until) return false;
+    const trial = HostRecord.trialMs(at);
+    return trial == 0 || nowMs - trial > TRIAL_MS;
+  }
+
+  /** A request was sent: if the host is on probation, this is its trial. */
+  sent(slot: i32, nowMs: f64): void {
+    const states = this.fleet.states;
+    if (HostRecord.ejectedUntilMs(states.at(slot)) == 0) return;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      HostRecord.setTrialMs(states.open(slot), nowMs);
+      if (states.commit(slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** A request to the host failed. */
+  failed(slot: i32, cause: FailureCause, nowMs: f64): void {
+    const states = this.fleet.states;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(slot);
+      const failures = HostRecord.failures(at) + 1;
+      const onTrial = HostRecord.ejectedUntilMs(at) > 0 && nowMs >= HostRecord.ejectedUntilMs(at);
+      HostRecord.setCause(at, <u8>cause);
+      HostRecord.setFailures(at, failures);
+      if (onTrial || failures >= this.config.health.failures) {
+        const ejections = HostRecord.ejections(at);
+        const first = <f64>this.config.health.ejectMs;
+        const longest = Math.max(first, <f64>this.config.health.ejectMaxMs);
+        const backOff = first * Math.pow(2, <f64>min(ejections, DOUBLINGS_MAX));
+        // Requests that were under way when the host was set aside don't double its time again.
+        if (onTrial || HostRecord.ejectedUntilMs(at) == 0) {
+          HostRecord.setEjections(at, ejections + 1);
+          HostRecord.setEjectedUntilMs(at, nowMs + Math.min(backOff, longest));
+        }
+        HostRecord.setFailures(at, 0);
+        HostRecord.setTrialMs(at, 0);
+      }
+      if (states.commit(slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** A request to the host succeeded. */
+  succeeded(slot: i32, nowMs: f64): void {
+    const states = this.fleet.states;
+    const seen = states.at(slot);
+    const until = HostRecord.ejectedUntilMs(seen);
+    if (HostRecord.failures(seen) == 0 && until == 0) return;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(slot);
+      HostRecord.setFailures(at, 0);
+      // An answer to a request sent before the host was set aside is no proof that it is well now.
+      if (nowMs >= HostRecord.ejectedUntilMs(at)) this.clear(at);
+      if (states.commit(slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** A scrape of the host succeeded: a host set aside for its connection may have its trial now. Changes the open record. */
+  scraped(at: usize, nowMs: f64): void {
+    if (HostRecord.cause(at) != FailureCause.Connect) return;
+    HostRecord.setFailures(at, 0);
+    if (HostRecord.ejectedUntilMs(at) > nowMs) HostRecord.setEjectedUntilMs(at, nowMs);
+  }
+
+  private clear(at: usize): void {
+    HostRecord.setEjectedUntilMs(at, 0);
+    HostRecord.setEjections(at, 0);
+    HostRecord.setTrialMs(at, 0);
+    HostRecord.setCause(at, <u8>FailureCause.None);
+  }
+}

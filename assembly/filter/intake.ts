@@ -1,0 +1,146 @@
+import { Text, equalsText, lowerEquals, parseDecimal, text } from "../bytes";
+import { Config } from "../config/config";
+import { isInferencePath } from "../config/paths";
+import {
+  HeaderMap,
+  pairNameLen,
+  pairNamePtr,
+  pairValueLen,
+  pairValuePtr,
+  readPairs,
+  removeHeader,
+} from "../host/headers";
+import { hashBytes } from "../prefix/hash";
+
+const PATH = text(":path");
+const METHOD = text(":method");
+const POST = text("POST");
+const CONTENT_TYPE = text("content-type");
+const CONTENT_ENCODING = text("content-encoding");
+const CONTENT_LENGTH = text("content-length");
+const IDENTITY = text("identity");
+const CHARSET = text("charset=");
+const JSON_TYPE = text("json");
+const UTF = text("utf-8");
+
+/** What the request's headers say. One a VM, filled for each request and read before the next. */
+export class Intake {
+  /** POST to an inference path. */
+  inference: bool = false;
+  /** The body can be read as JSON text: not compressed, not multipart, UTF-8. */
+  readable: bool = true;
+  /** Hash of the path without query: the API, as far as statistics of answer lengths go. */
+  apiHash: u64 = 0;
+  /** Hash of the session header that came first in `affinity.headers`, 0 for none. */
+  sessionHash: u64 = 0;
+  /** Hash of the tenant header, 0 for none. */
+  tenantHash: u64 = 0;
+  /** Declared body size in bytes, −1 unknown. */
+  contentLength: i64 = -1;
+
+  /**
+   * Reads the request's headers, and removes every copy of the routing header that the client sent.
+   * @returns false when the headers can't be read
+   */
+  read(config: Config): bool {
+    this.inference = false;
+    this.readable = true;
+    this.apiHash = 0;
+    this.sessionHash = 0;
+    this.tenantHash = 0;
+    this.contentLength = -1;
+    const count = readPairs(HeaderMap.Request);
+    if (count < 0) return false;
+    const sessions = config.affinity.headers;
+    const tenant = config.affinity.tenantHeader;
+    const routing = config.routing.header;
+    let sessionRank = sessions.length;
+    let post = false;
+    let path = false;
+    let steered = false;
+    for (let i = 0; i < count; i++) {
+      const name = pairNamePtr(i);
+      const length = pairNameLen(i);
+      const value = pairValuePtr(i);
+      const size = pairValueLen(i);
+      switch (length) {
+        case 5:
+          if (equalsText(name, length, PATH)) path = this.readPath(config, value, size);
+          break;
+        case 7:
+          if (equalsText(name, length, METHOD)) post = equalsText(value, size, POST);
+          break;
+        case 12:
+          if (equalsText(name, length, CONTENT_TYPE)) this.readType(value, size);
+          break;
+        case 14:
+          if (equalsText(name, length, CONTENT_LENGTH)) {
+            this.contentLength = parseDecimal(value, size);
+          }
+          break;
+        case 16:
+          if (equalsText(name, length, CONTENT_ENCODING)) {
+            if (size > 0 && !lowerEquals(value, size, IDENTITY)) this.readable = false;
+          }
+          break;
+      }
+      if (size > 0) {
+        for (let rank = 0; rank < sessionRank; rank++) {
+          if (equalsText(name, length, unchecked(sessions[rank]))) {
+            sessionRank = rank;
+            this.sessionHash = hashBytes(value, size);
+          }
+        }
+        if (tenant.len > 0 && equalsText(name, length, tenant)) {
+          this.tenantHash = hashBytes(value, size);
+        }
+      }
+      if (equalsText(name, length, routing)) steered = true;
+    }
+    if (steered) removeHeader(HeaderMap.Request, routing);
+    this.inference = post && path;
+    return true;
+  }
+
+  private readPath(config: Config, ptr: usize, len: i32): bool {
+    let size = 0;
+    while (size < len && load<u8>(ptr + size) != 0x3f) size++;
+    this.apiHash = hashBytes(ptr, size);
+    return isInferencePath(config.routing.paths, ptr, len);
+  }
+
+  /** Anything but JSON (or no type at all: many clients forget it) is opaque, and so is JSON in another charset. */
+  private readType(ptr: usize, len: i32): void {
+    if (len == 0) return;
+    if (!containsLower(ptr, len, JSON_TYPE) && !containsLower(ptr, len, TEXT_PLAIN)) {
+      if (!containsLower(ptr, len, FORM)) {
+        this.readable = false;
+        return;
+      }
+    }
+    const charset = indexOfLower(ptr, len, CHARSET);
+    if (charset < 0) return;
+    let from = charset + CHARSET.len;
+    if (from < len && load<u8>(ptr + from) == 0x22) from++;
+    const isUtf8 = len - from >= UTF.len && lowerEquals(ptr + from, UTF.len, UTF);
+    if (!isUtf8) this.readable = indexOfLower(ptr + from, len - from, ASCII) == 0;
+  }
+}
+
+const TEXT_PLAIN = text("text/plain");
+/** What curl -d sends when nobody names the type; engines that don't look at it read the JSON all the same. */
+const FORM = text("application/x-www-form-urlencoded");
+const ASCII = text("us-ascii");
+
+@inline
+function containsLower(ptr: usize, len: i32, lower: Text): bool {
+  return indexOfLower(ptr, len, lower) >= 0;
+}
+
+/** First place of a lower-case text in bytes of any case, −1 for none. */
+function indexOfLower(ptr: usize, len: i32, lower: Text): i32 {
+  for (let at = 0; at + lower.len <= len; at++) {
+    if (lowerEquals(ptr + at, lower.len, lower)) return at;
+  }
+  return -1;
+}

@@ -1,0 +1,210 @@
+import { text } from "../bytes";
+import { DiscoverySource, MetricsSource } from "../config/config";
+import { ClustersReader } from "../discovery/admin";
+import { BufferType, getBuffer } from "../host/buffers";
+import { HeaderList, httpCall } from "../host/calls";
+import { HeaderMap, getHeader } from "../host/headers";
+import { logWarn } from "../host/log";
+import { outLen, outPtr } from "../host/memory";
+import { MetricNameTable } from "../metrics/names";
+import { MetricsReader } from "../metrics/report";
+import { MAX_HOSTS } from "../state/layout";
+import { Discovered } from "./discovered";
+import { Gauges } from "./gauges";
+import { DirectoryMatcher, Reports } from "./reports";
+import { Root } from "./root";
+import { Schedule } from "./schedule";
+
+const METHOD = text(":method");
+const GET = text("GET");
+const PATH = text(":path");
+const AUTHORITY = text(":authority");
+const STATUS = text(":status");
+const OK = text("200");
+const ACCEPT = text("accept");
+const METRICS_TYPES = text("text/plain, application/json;q=0.9, */*;q=0.1");
+
+/** What a call was for: a host's slot, or one of these. */
+const FOR_ENDPOINT: i32 = MAX_HOSTS;
+const FOR_DISCOVERY: i32 = MAX_HOSTS + 1;
+const TARGETS: i32 = MAX_HOSTS + 2;
+
+const PIECE_BYTES: i32 = 32 * 1024;
+
+/** Polls metrics and discovery while this VM holds the lease. An answer that comes after the lease was lost still counts. */
+export class Poller {
+  /** Token of the call under way per target, 0 for none. */
+  private tokens: StaticArray<u32> = new StaticArray<u32>(TARGETS);
+  private schedule: Schedule = new Schedule(TARGETS);
+  private headers: HeaderList = new HeaderList(8, 4096);
+  private pageReader: MetricsReader;
+  private endpointReader: MetricsReader;
+  private matcher: DirectoryMatcher;
+  private clusters: ClustersReader = new ClustersReader();
+  private reports: Reports;
+  private discovered: Discovered;
+  private gauges: Gauges;
+  private warned: bool = false;
+
+  constructor(private root: Root) {
+    const names = new MetricNameTable();
+    names.replaceAll(root.config.metrics.names.bySignal);
+    const fleet = root.fleet;
+    const matcher = new DirectoryMatcher(fleet.hosts);
+    matcher.enters =
+      root.config.hosts.length == 0 && root.config.discovery.source == DiscoverySource.None;
+    this.matcher = matcher;
+    this.pageReader = new MetricsReader(names);
+    const label = root.config.metrics.hostLabel;
+    this.endpointReader = new MetricsReader(names, matcher, label, MAX_HOSTS);
+    this.reports = new Reports(fleet, root.health);
+    this.discovered = new Discovered(fleet.hosts);
+    this.gauges = new Gauges(root);
+  }
+
+  /** Sends what is due; publishes gauges. */
+  tick(nowMs: f64, leads: bool): void {
+    if (!leads) return;
+    const config = this.root.config;
+    const metrics = config.metrics;
+    const hosts = this.root.fleet.hosts;
+    if (config.discovery.source == DiscoverySource.EnvoyAdmin) {
+      if (this.schedule.isDue(FOR_DISCOVERY, nowMs, <f64>config.discovery.intervalMs)) {
+        this.callDiscovery(nowMs);
+      }
+    }
+    if (metrics.source == MetricsSource.Endpoint) {
+      if (this.schedule.isDue(FOR_ENDPOINT, nowMs, <f64>metrics.intervalMs)) {
+        this.callMetrics(FOR_ENDPOINT, nowMs);
+      }
+    } else if (metrics.source == MetricsSource.Hosts) {
+      for (let slot = 0; slot < hosts.count; slot++) {
+        if (!hosts.isKnown(slot)) continue;
+        if (this.schedule.isDue(slot, nowMs, <f64>metrics.intervalMs)) this.callMetrics(slot, nowMs);
+      }
+    }
+    this.gauges.publish(nowMs);
+  }
+
+  /** An answer, or the failure, of a call of this root. */
+  answered(token: u32, headerCount: i32, bodySize: i32, nowMs: f64): void {
+    let target = 0;
+    while (target < TARGETS && unchecked(this.tokens[target]) != token) target++;
+    if (target >= TARGETS) return;
+    unchecked((this.tokens[target] = 0));
+    const good = headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS) && isOk();
+    const read =
+      good &&
+      (target == FOR_DISCOVERY
+        ? this.readClusters(bodySize, nowMs)
+        : target == FOR_ENDPOINT
+          ? this.readEndpoint(bodySize, nowMs)
+          : this.readPage(target, bodySize, nowMs));
+    if (read) {
+      this.schedule.succeeded(target);
+    } else {
+      this.schedule.failed(target, nowMs);
+      this.root.stats.scrapeFailures.add(1);
+    }
+  }
+
+  /** An ORCA load report that came with an answer of a host. */
+  carried(slot: i32, ptr: usize, len: i32, nowMs: f64): void {
+    this.reports.carried(slot, ptr, len, nowMs);
+  }
+
+  private callMetrics(target: i32, nowMs: f64): void {
+    const metrics = this.root.config.metrics;
+    const hosts = this.root.fleet.hosts;
+    const headers = this.headers;
+    headers.reset();
+    headers.addText(METHOD, GET);
+    headers.addText(PATH, metrics.path);
+    if (target < MAX_HOSTS) {
+      const ptr = hosts.addressPtr(target);
+      headers.add(AUTHORITY, ptr, hosts.addressLen(target));
+      headers.add(this.root.config.routing.header, ptr, hosts.addressLen(target));
+    } else {
+      headers.addText(AUTHORITY, metrics.cluster);
+    }
+    headers.addText(ACCEPT, METRICS_TYPES);
+    this.root.stats.scrapes.add(1);
+    this.sent(target, httpCall(metrics.cluster, headers, 0, 0, metrics.timeoutMs), nowMs, "metrics");
+  }
+
+  private callDiscovery(nowMs: f64): void {
+    const discovery = this.root.config.discovery;
+    const headers = this.headers;
+    headers.reset();
+    headers.addText(METHOD, GET);
+    headers.addText(PATH, discovery.path);
+    headers.addText(AUTHORITY, discovery.cluster);
+    const token = httpCall(discovery.cluster, headers, 0, 0, discovery.timeoutMs);
+    this.sent(FOR_DISCOVERY, token, nowMs, "discovery");
+  }
+
+  private sent(target: i32, token: u32, nowMs: f64, section: string): void {
+    unchecked((this.tokens[target] = token));
+    if (token != 0) return;
+    this.schedule.failed(target, nowMs);
+    this.root.stats.scrapeFailures.add(1);
+    if (this.warned) return;
+    // Once: the statistic goes on counting.
+    this.warned = true;
+    logWarn(
+      `warmroute: ${section}.cluster: Envoy refused the call (status ${outLen}); expected the name of a cluster in its configuration`,
+    );
+  }
+
+  private readPage(slot: i32, size: i32, nowMs: f64): bool {
+    const reader = this.pageReader;
+    reader.begin(nowMs);
+    feed(reader, size);
+    if (!reader.finish()) return false;
+    if (this.root.fleet.hosts.isKnown(slot)) {
+      this.reports.scraped(slot, reader.report(0), true, nowMs);
+    }
+    return true;
+  }
+
+  private readEndpoint(size: i32, nowMs: f64): bool {
+    const reader = this.endpointReader;
+    this.matcher.nowMs = nowMs;
+    reader.begin(nowMs);
+    feed(reader, size);
+    const good = reader.finish();
+    for (let i = 0; i < reader.count; i++) {
+      this.reports.scraped(reader.host(i), reader.report(i), false, nowMs);
+    }
+    return good;
+  }
+
+  private readClusters(size: i32, nowMs: f64): bool {
+    const reader = this.clusters;
+    reader.begin(this.root.config.discovery.targetCluster);
+    let read = 0;
+    while (read < size) {
+      if (!getBuffer(BufferType.CallResponseBody, read, min(PIECE_BYTES, size - read))) break;
+      if (outLen == 0) break;
+      read += outLen;
+      reader.feed(outPtr, outLen);
+    }
+    if (!reader.finish()) return false;
+    this.discovered.take(reader, nowMs);
+    return true;
+  }
+}
+
+function feed(reader: MetricsReader, size: i32): void {
+  let read = 0;
+  while (read < size) {
+    if (!getBuffer(BufferType.CallResponseBody, read, min(PIECE_BYTES, size - read))) return;
+    if (outLen == 0) return;
+    read += outLen;
+    reader.feed(outPtr, outLen);
+  }
+}
+
+function isOk(): bool {
+  return outLen == OK.len && memory.compare(outPtr, OK.ptr, OK.len) == 0;
+}

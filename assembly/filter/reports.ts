@@ -1,0 +1,145 @@
+import { HostMatcher, isAtIp } from "../metrics/matcher";
+import { OrcaReader } from "../metrics/orca";
+import { HostReport } from "../metrics/report";
+import { HostDirectory, Source } from "../state/hosts";
+import { HOST_MODELS, HostRecord } from "../state/hostrecord";
+import { CAS_ATTEMPTS } from "../state/layout";
+import { noteCasGaveUp } from "../state/record";
+import { Fleet } from "./fleet";
+import { Health } from "./health";
+
+/** Start times that differ by less are the same start, printed differently: seconds. */
+const SAME_START_S: f64 = 2;
+
+/** Knows hosts by a metrics label: `ip:port`, else an ip that only one host has. */
+export class DirectoryMatcher extends HostMatcher {
+  /** Whether an unknown `ip:port` makes its host known: where nothing else names hosts. */
+  enters: bool = false;
+  nowMs: f64 = 0;
+
+  constructor(private hosts: HostDirectory) {
+    super();
+  }
+
+  find(ptr: usize, len: i32): i32 {
+    const hosts = this.hosts;
+    const exact = hosts.find(ptr, len);
+    if (exact >= 0) return exact;
+    let found = -1;
+    for (let slot = 0; slot < hosts.count; slot++) {
+      if (!hosts.isKnown(slot)) continue;
+      if (!isAtIp(hosts.addressPtr(slot), hosts.addressLen(slot), ptr, len)) continue;
+      if (found >= 0) return -1;
+      found = slot;
+    }
+    if (found < 0 && this.enters && hasPort(ptr, len)) {
+      return hosts.add(ptr, len, Source.Metrics, this.nowMs);
+    }
+    return found;
+  }
+}
+
+/** Writes what servers report into the host records. */
+export class Reports {
+  private orca: OrcaReader = new OrcaReader();
+
+  constructor(
+    private fleet: Fleet,
+    private health: Health,
+  ) {}
+
+  /**
+   * Takes a scraped report over.
+   * @param ownPage the host answered itself, so it is reachable
+   */
+  scraped(slot: i32, report: HostReport, ownPage: bool, nowMs: f64): void {
+    const states = this.fleet.states;
+    const sampleMs = isNaN(report.timestampMs) ? nowMs : report.timestampMs;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(slot);
+      if (ownPage) {
+        HostRecord.setScrapedMs(at, nowMs);
+        this.health.scraped(at, nowMs);
+      }
+      if (sampleMs < HostRecord.sampleMs(at)) {
+        if (!ownPage || states.commit(slot)) return;
+        continue;
+      }
+      this.noteRestart(at, slot, report, nowMs);
+      HostRecord.setSampleMs(at, sampleMs);
+      HostRecord.setRunning(at, report.running);
+      HostRecord.setWaiting(at, report.waiting);
+      HostRecord.setKvUsage(at, report.kvUsage);
+      // A GPU's utilisation may come from another page than the engine's signals.
+      if (!isNaN(report.gpuUtilization)) HostRecord.setGpuUtilization(at, report.gpuUtilization);
+      HostRecord.setCapacityTokens(at, report.capacityTokens);
+      HostRecord.setStartTimeS(at, report.startTimeS);
+      HostRecord.setPromptTokens(at, report.promptTokens);
+      this.noteModels(at, report);
+      if (states.commit(slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** Takes over an ORCA report that came with an answer. */
+  carried(slot: i32, ptr: usize, len: i32, nowMs: f64): void {
+    const orca = this.orca;
+    if (!orca.read(ptr, len)) return;
+    const states = this.fleet.states;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(slot);
+      if (HostRecord.sampleMs(at) == 0) {
+        HostRecord.setRunning(at, NaN);
+        HostRecord.setWaiting(at, NaN);
+        HostRecord.setKvUsage(at, NaN);
+        HostRecord.setGpuUtilization(at, NaN);
+        HostRecord.setCapacityTokens(at, NaN);
+      }
+      HostRecord.setSampleMs(at, nowMs);
+      if (!isNaN(orca.running)) HostRecord.setRunning(at, orca.running);
+      if (!isNaN(orca.waiting)) HostRecord.setWaiting(at, orca.waiting);
+      if (!isNaN(orca.kvUsage)) HostRecord.setKvUsage(at, orca.kvUsage);
+      if (!isNaN(orca.gpuUtilization)) HostRecord.setGpuUtilization(at, orca.gpuUtilization);
+      if (states.commit(slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** A later start, or counters that fell: the server is new, its cache empty, its speed to be seen. */
+  private noteRestart(at: usize, slot: i32, report: HostReport, nowMs: f64): void {
+    const started = HostRecord.startTimeS(at);
+    const tokens = HostRecord.promptTokens(at);
+    const later = started > 0 && report.startTimeS > started + SAME_START_S;
+    const fell = tokens > 0 && report.promptTokens < tokens;
+    if (!later && !fell) {
+      if (HostRecord.joinedMs(at) == 0) HostRecord.setJoinedMs(at, nowMs);
+      if (HostRecord.sampleMs(at) == 0) HostRecord.setGpuUtilization(at, NaN);
+      return;
+    }
+    HostRecord.setFlushedClock(at, this.fleet.inFlight.clockTokens(slot));
+    HostRecord.setCapacityFactor(at, 0);
+    HostRecord.setMisses(at, 0);
+    HostRecord.setJoinedMs(at, nowMs);
+  }
+
+  /** Models and loaded adapters; a report that names none leaves what was known. */
+  private noteModels(at: usize, report: HostReport): void {
+    if (report.modelCount == 0) return;
+    let count = 0;
+    for (let i = 0; i < report.modelCount && count < HOST_MODELS; i++) {
+      HostRecord.setModel(at, count++, report.modelHash(i));
+    }
+    HostRecord.setModels(at, count);
+  }
+}
+
+function hasPort(ptr: usize, len: i32): bool {
+  if (len < 3) return false;
+  let digits = 0;
+  let i = len - 1;
+  while (i > 0 && <u32>load<u8>(ptr + i) - 0x30 < 10) {
+    i--;
+    digits++;
+  }
+  return digits > 0 && digits < 6 && i > 0 && load<u8>(ptr + i) == 0x3a;
+}

@@ -1,0 +1,224 @@
+import { BodyFields, RequestReader } from "../body/request";
+import { Config, RoutingMode } from "../config/config";
+import { parseConfig } from "../config/parse";
+import { BufferType, getBuffer } from "../host/buffers";
+import { nowMs, nowNs } from "../host/clock";
+import { RootContext, StreamContext } from "../host/contexts";
+import { HeaderMap, setHeader } from "../host/headers";
+import { logError, logWarn } from "../host/log";
+import { collectSoon, outLen, outPtr } from "../host/memory";
+import { getProperty, path } from "../host/properties";
+import { setTickPeriodMs } from "../host/stream";
+import { mix } from "../prefix/hash";
+import { Source } from "../state/hosts";
+import { casGaveUp } from "../state/record";
+import { Stats } from "../stats/stats";
+import { Answers } from "./answers";
+import { Decider } from "./decide";
+import { Decision } from "./decision";
+import { Explain } from "./explain";
+import { Feedback } from "./feedback";
+import { Fleet, fleetOf } from "./fleet";
+import { Health } from "./health";
+import { Held } from "./held";
+import { Intake } from "./intake";
+import { Poller } from "./poll";
+import { Pool } from "./pool";
+import { Stream } from "./stream";
+
+const PLUGIN_ROOT_ID = path("plugin_root_id");
+const TICK_MS: u32 = 50;
+const SCRATCH_BYTES: i32 = 2048;
+const scratch: usize = heap.alloc(SCRATCH_BYTES);
+
+/** One configuration of the filter in one VM: joins the rooms, owns the pools. */
+export class Root extends RootContext {
+  config: Config = new Config();
+  readonly stats: Stats = new Stats();
+  readonly intake: Intake = new Intake();
+  readonly explain: Explain = new Explain(this);
+  readonly answers: Answers = new Answers(this);
+  readonly feedback: Feedback = new Feedback(this);
+  readonly pool: Pool = new Pool(this);
+  readonly heldStreams: Held = new Held(this);
+  /** Set when the first configuration is taken; streams exist only afterwards. */
+  /** Body fields that name a session, as the body reader takes them. */
+  bodyFields: BodyFields = new BodyFields([]);
+  private fleetOrNull: Fleet | null = null;
+  private healthOrNull: Health | null = null;
+  private deciderOrNull: Decider | null = null;
+  private poller: Poller | null = null;
+  private casGaveUpSeen: u64 = 0;
+  private filledSeen: u64 = 0;
+  private evictedSeen: u64 = 0;
+
+  get fleet(): Fleet {
+    return this.fleetOrNull!;
+  }
+  get health(): Health {
+    return this.healthOrNull!;
+  }
+  get decider(): Decider {
+    return this.deciderOrNull!;
+  }
+
+  onConfigure(size: i32): bool {
+    if (size > 0 && !getBuffer(BufferType.PluginConfiguration, 0, size)) {
+      logError("warmroute: the plugin configuration can't be read from Envoy");
+      return false;
+    }
+    const result = parseConfig(size > 0 ? outPtr : 0, size > 0 ? outLen : 0);
+    const config = result.config;
+    if (!config) {
+      logError("warmroute: configuration refused: " + result.error);
+      return false;
+    }
+    this.take(config);
+    collectSoon();
+    return true;
+  }
+
+  onTick(): void {
+    const now = nowMs();
+    this.fleet.refresh(now);
+    this.heldStreams.tick(now);
+    const poller = this.poller;
+    if (poller) poller.tick(now, this.fleet.lease.hold(now));
+    this.publish();
+  }
+
+  onCallResponse(token: u32, headerCount: i32, bodySize: i32, trailerCount: i32): void {
+    const poller = this.poller;
+    if (poller) poller.answered(token, headerCount, bodySize, nowMs());
+  }
+
+  createStream(id: u32): StreamContext | null {
+    return this.deciderOrNull ? this.pool.takeStream() : null;
+  }
+
+  /** Decides for a request, sets the header that carries the choice, and counts the request on its host. */
+  send(stream: Stream, reader: RequestReader | null, now: f64): void {
+    const d = stream.decision;
+    const startNs = nowNs();
+    this.decider.decide(d, reader, now);
+    stream.served.sentMs = now;
+    if (d.choice.count > 0 && this.config.routing.mode == RoutingMode.Enforce) {
+      const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
+      const slot = d.choice.slots[0];
+      if (setHeader(HeaderMap.Request, this.config.routing.header, scratch, length)) {
+        this.count(stream, slot, now);
+        this.decider.place(d, reader, slot);
+        this.health.sent(slot, now);
+      } else {
+        this.stats.internalErrors.add(1);
+        d.choice.count = 0;
+      }
+    }
+    this.stats.decisionTime.record((nowNs() - startNs) / 1000);
+  }
+
+  /** Counts a request as waiting for its first token on a host. */
+  count(stream: Stream, slot: i32, now: f64): void {
+    const served = stream.served;
+    const d = stream.decision;
+    const hosts = this.fleet.hosts;
+    if (!hosts.isKnown(slot)) {
+      served.slot = -1;
+      return;
+    }
+    served.slot = slot;
+    served.generation = hosts.generation(slot);
+    served.waiting = true;
+    served.workMs = d.prefillMs;
+    this.fleet.account.sent(slot, d.prefillMs, Math.max(d.promptTokens - d.cachedTokens, 0), now);
+  }
+
+  /** An ORCA load report that came with an answer of a host. */
+  carried(slot: i32, ptr: usize, len: i32, now: f64): void {
+    const poller = this.poller;
+    if (poller) poller.carried(slot, ptr, len, now);
+  }
+
+  /** Writes the list of chosen hosts, best first, comma between; returns its length. */
+  writeChoice(d: Decision, into: usize, capacity: i32): i32 {
+    const hosts = this.fleet.hosts;
+    let length = 0;
+    for (let i = 0; i < d.choice.count; i++) {
+      const slot = unchecked(d.choice.slots[i]);
+      const size = hosts.addressLen(slot);
+      if (!hosts.isKnown(slot) || length + size + 1 > capacity) continue;
+      if (length > 0) store<u8>(into + length++, 0x2c);
+      memory.copy(into + length, hosts.addressPtr(slot), size);
+      length += size;
+    }
+    return length;
+  }
+
+  /** The answer to «can headers be held while a body is read?», until a request shows that they can't. */
+  get canHold(): bool {
+    return this.heldStreams.canHold;
+  }
+
+  private take(config: Config): void {
+    const first = this.fleetOrNull == null;
+    this.config = config;
+    this.bodyFields = new BodyFields(config.affinity.bodyFields);
+    const now = nowMs();
+    if (first) {
+      const namespace = getProperty(PLUGIN_ROOT_ID)
+        ? String.UTF8.decodeUnsafe(outPtr, outLen)
+        : "";
+      const instance = mix(nowNs(), mix(<u64>this.id, changetype<usize>(this)) ^ randomSeed());
+      this.fleetOrNull = fleetOf(namespace, config.affinity.tableBytes, instance);
+    }
+    const fleet = this.fleet;
+    fleet.refresh(now);
+    this.setHosts(config, now);
+    const health = new Health(config, fleet);
+    this.healthOrNull = health;
+    this.deciderOrNull = new Decider(config, fleet, health);
+    this.poller = new Poller(this);
+    setTickPeriodMs(TICK_MS);
+  }
+
+  /** Makes the configured hosts known, and those that the configuration no longer names unknown to it. */
+  private setHosts(config: Config, now: f64): void {
+    const hosts = this.fleet.hosts;
+    if (config.hosts.length == 0) return;
+    for (let i = 0; i < config.hosts.length; i++) {
+      const address = config.hosts[i];
+      if (hosts.add(address.ptr, address.len, Source.Config, now) < 0) {
+        logWarn("warmroute: hosts: no room for another host, it is left out");
+      }
+    }
+    for (let slot = 0; slot < hosts.count; slot++) {
+      if ((hosts.sources(slot) & <u8>Source.Config) == 0) continue;
+      let named = false;
+      for (let i = 0; i < config.hosts.length && !named; i++) {
+        const address = config.hosts[i];
+        named = hosts.find(address.ptr, address.len) == slot;
+      }
+      if (!named) hosts.remove(slot, Source.Config);
+    }
+  }
+
+  /** Adds what this VM counted since the last tick to the shared statistics. */
+  private publish(): void {
+    const locations = this.fleet.locations;
+    const filled = locations.filled;
+    const evicted = locations.evicted;
+    if (filled != this.filledSeen) this.stats.tableEntries.add(<i64>(filled - this.filledSeen));
+    if (evicted != this.evictedSeen) this.stats.tableEvictions.add(<i64>(evicted - this.evictedSeen));
+    if (casGaveUp != this.casGaveUpSeen) {
+      this.stats.internalErrors.add(<i64>(casGaveUp - this.casGaveUpSeen));
+    }
+    this.filledSeen = filled;
+    this.evictedSeen = evicted;
+    this.casGaveUpSeen = casGaveUp;
+  }
+}
+
+/** Differs between VMs of one Envoy, whose contexts have equal ids and addresses. */
+function randomSeed(): u64 {
+  return reinterpret<u64>(Math.random());
+}

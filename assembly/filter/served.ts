@@ -1,0 +1,37 @@
+/** How a request fared after it was sent. One per stream, reused. */
+export class Served {
+  /** Host slot that the request is counted on, −1 for none, and the slot's generation then. */
+  slot: i32 = -1;
+  generation: u8 = 0;
+  /** Whether it waits for its first token there (true) or decodes (false). */
+  waiting: bool = false;
+  /** Prefill ms and context tokens that it is counted with. */
+  workMs: f64 = 0;
+  contextTokens: f64 = 0;
+  sentMs: f64 = 0;
+  /** First byte of the answer's body, 0 for none yet. */
+  firstByteMs: f64 = 0;
+  /** Status of the answer, 0 for none. */
+  status: i32 = 0;
+  /** The answer is an event stream, so its first byte is the first token. */
+  eventStream: bool = false;
+  /** Another host than the first choice served it. */
+  fellBack: bool = false;
+  /** The answer came to its end. */
+  complete: bool = false;
+
+  /** Blank, for the next request. */
+  reset(): void {
+    this.slot = -1;
+    this.generation = 0;
+    this.waiting = false;
+    this.workMs = 0;
+    this.contextTokens = 0;
+    this.sentMs = 0;
+    this.firstByteMs = 0;
+    this.status = 0;
+    this.eventStream = false;
+    this.fellBack = false;
+    this.complete = false;
+  }
+}

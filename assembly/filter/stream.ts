@@ -1,0 +1,182 @@
+import { RequestReader } from "../body/request";
+import { UsageReader } from "../body/usage";
+import { BufferType, getBuffer } from "../host/buffers";
+import { nowMs } from "../host/clock";
+import {
+  DataStatus,
+  HeadersStatus,
+  StreamContext,
+  TrailersStatus,
+} from "../host/contexts";
+import { outLen, outPtr } from "../host/memory";
+import { Decision } from "./decision";
+import { Root } from "./root";
+import { Served } from "./served";
+
+/** Where a stream is on its way. */
+export const enum Phase {
+  /** Not ours to look at: passes as it is. */
+  Passing,
+  /** Headers are held, the body is being read. */
+  Reading,
+  /** Decided and released; the answer is awaited. */
+  Sent,
+  /** Its answer has begun. */
+  Answering,
+  /** Ended; whatever still comes changes nothing. */
+  Ended,
+}
+
+/** Bytes of a body that are copied in at a time: the copy stays in the arena's first block and in the processor's cache. */
+const PIECE_BYTES: i32 = 32 * 1024;
+
+/** One request from its headers to its end. Pooled. */
+export class Stream extends StreamContext {
+  phase: Phase = Phase.Passing;
+  readonly decision: Decision = new Decision();
+  readonly served: Served = new Served();
+  /** Reads the body; kept until the answer begins, for then it is known who really served. */
+  reader: RequestReader | null = null;
+  usage: UsageReader | null = null;
+  /** Bytes of the request's body that were read. */
+  private seen: i32 = 0;
+  /** When the headers were held, ms. */
+  heldMs: f64 = 0;
+
+  constructor(private root: Root) {
+    super();
+  }
+
+  /** Makes a pooled stream new. */
+  begin(): void {
+    this.phase = Phase.Passing;
+    this.seen = 0;
+    this.heldMs = 0;
+    this.decision.reset();
+    this.served.reset();
+  }
+
+  onRequestHeaders(count: i32, endOfStream: bool): HeadersStatus {
+    const root = this.root;
+    const intake = root.intake;
+    if (!intake.read(root.config)) {
+      root.stats.internalErrors.add(1);
+      return HeadersStatus.Continue;
+    }
+    if (!intake.inference || endOfStream) return HeadersStatus.Continue;
+    const d = this.decision;
+    d.apiHash = intake.apiHash;
+    d.headerSessionHash = intake.sessionHash;
+    d.tenantHash = intake.tenantHash;
+    d.contentLength = intake.contentLength;
+    this.phase = Phase.Reading;
+    if (!root.canHold) root.stats.headersNotHeld.add(1);
+    if (!intake.readable || !root.canHold) {
+      this.decide(null);
+      return HeadersStatus.Continue;
+    }
+    const reader = root.pool.takeReader();
+    if (!reader) {
+      // More requests are being read at once than memory is set aside for: this one is routed unread.
+      this.decide(null);
+      return HeadersStatus.Continue;
+    }
+    this.reader = reader;
+    this.heldMs = nowMs();
+    root.heldStreams.add(this);
+    return HeadersStatus.StopIteration;
+  }
+
+  onRequestBody(size: i32, endOfStream: bool): DataStatus {
+    if (this.phase != Phase.Reading) return DataStatus.Continue;
+    const root = this.root;
+    root.heldStreams.prove();
+    const reader = this.reader;
+    if (!reader) return DataStatus.Continue;
+    const limit = root.config.inspectLimitBytes;
+    const until = min(size, limit);
+    while (this.seen < until) {
+      if (!getBuffer(BufferType.RequestBody, this.seen, min(PIECE_BYTES, until - this.seen))) break;
+      if (outLen == 0) break;
+      this.seen += outLen;
+      reader.feed(outPtr, outLen);
+    }
+    if (!endOfStream && size < limit && this.seen == until) return DataStatus.StopIterationAndBuffer;
+    this.readToEnd(!endOfStream || this.seen < size);
+    return DataStatus.Continue;
+  }
+
+  onRequestTrailers(count: i32): TrailersStatus {
+    if (this.phase == Phase.Reading && this.reader) this.readToEnd(false);
+    return TrailersStatus.Continue;
+  }
+
+  onResponseHeaders(count: i32, endOfStream: bool): HeadersStatus {
+    if (this.phase == Phase.Sent || this.phase == Phase.Passing) {
+      this.root.answers.headers(this, endOfStream);
+    }
+    return HeadersStatus.Continue;
+  }
+
+  onResponseBody(size: i32, endOfStream: bool): DataStatus {
+    if (this.phase == Phase.Answering) this.root.answers.body(this, size, endOfStream);
+    return DataStatus.Continue;
+  }
+
+  onResponseTrailers(count: i32): TrailersStatus {
+    if (this.phase == Phase.Answering) this.served.complete = true;
+    return TrailersStatus.Continue;
+  }
+
+  onLog(): void {
+    this.end();
+  }
+
+  onDelete(): void {
+    this.end();
+    this.root.pool.giveStream(this);
+  }
+
+  /** Routes a held request by its headers alone: this Envoy brought no body callback in time. */
+  releaseUnread(): void {
+    this.root.heldStreams.remove(this);
+    this.dropReader();
+    if (this.phase == Phase.Reading) this.decide(null);
+  }
+
+  /** Gives the body reader back. */
+  dropReader(): void {
+    const reader = this.reader;
+    if (reader) this.root.pool.giveReader(reader);
+    this.reader = null;
+  }
+
+  private readToEnd(truncated: bool): void {
+    const reader = this.reader;
+    if (!reader) return;
+    this.root.heldStreams.remove(this);
+    reader.finish(truncated);
+    this.decide(reader);
+  }
+
+  private decide(reader: RequestReader | null): void {
+    this.root.send(this, reader, nowMs());
+    this.phase = Phase.Sent;
+  }
+
+  /** Ends the stream once, however it ended. */
+  private end(): void {
+    if (this.phase == Phase.Ended) return;
+    if (this.phase == Phase.Passing) {
+      this.root.explain.passing(this);
+    } else {
+      if (this.phase == Phase.Reading) this.root.heldStreams.remove(this);
+      this.root.answers.end(this);
+    }
+    this.dropReader();
+    const usage = this.usage;
+    if (usage) this.root.pool.giveUsage(usage);
+    this.usage = null;
+    this.phase = Phase.Ended;
+  }
+}

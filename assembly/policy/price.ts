@@ -1,0 +1,109 @@
+import { stepMs } from "../cost/speed";
+import { Candidates } from "./candidates";
+import { rendezvous } from "./rendezvous";
+import { RequestCost } from "./request";
+import { Weights } from "./weights";
+
+/** Engine batches end here: more running requests than this wait instead. */
+const BATCH_MAX: f64 = 256;
+
+/**
+ * Expected milliseconds of a request on each usable host, into `costMs`:
+ *
+ * cost = wait + prefill of what isn't cached + decode at the host's batch
+ *      + others' price (those who wait while mine is prefilled)
+ *      + eviction price (what mine displaces) + pressure price (KV, GPU)
+ *      + tie and home terms (agreement between gateways)
+ */
+export function price(c: Candidates, r: RequestCost, w: Weights): void {
+  const unknownRunning = busiestReport(c, c.running);
+  const unknownWaiting = busiestReport(c, c.waiting);
+  const home = homeOf(c, r.key);
+  for (let slot = 0; slot < c.count; slot++) {
+    if (!unchecked(c.usable[slot])) continue;
+    const prefillFactor = unchecked(c.prefillFactor[slot]);
+    const perTokenMs = w.prefillMsPerToken * prefillFactor;
+    const fresh = unchecked(c.freshness[slot]);
+
+    // Reports fade to what the busiest reporting host shows, so a host nobody hears from isn't taken for idle.
+    const running = fade(unchecked(c.running[slot]), unknownRunning, fresh);
+    const waiting = fade(unchecked(c.waiting[slot]), unknownWaiting, fresh);
+    const batch = Math.min(Math.max(running, unchecked(c.inFlight[slot])), BATCH_MAX);
+    const waitMs = Math.max(
+      unchecked(c.pendingMs[slot]),
+      waiting * Math.max(r.meanWorkMs * prefillFactor, perTokenMs),
+    );
+
+    const uncached = Math.max(r.promptTokens - unchecked(c.cachedTokens[slot]), 0);
+    const prefillMs = uncached * perTokenMs;
+    // A prefix that many conversations share pays its prefill once per host: only this request's part of that counts.
+    const missing = Math.max(r.sharedTokens - unchecked(c.cachedTokens[slot]), 0);
+    const sharedMs = missing * perTokenMs * (1 - 1 / (1 + r.forks));
+    const countedMs = prefillMs - sharedMs;
+
+    const decodeFactor = unchecked(c.decodeFactor[slot]);
+    const decodeMs =
+      r.outputTokens * stepMs(w.decodeStepMs, w.decodeMsPerSequence, batch + 1, decodeFactor);
+    const othersMs = w.othersWait * prefillMs * batch;
+    const evictionMs = w.eviction * r.reuseShare * unchecked(c.fill[slot]) * countedMs;
+    const pressure = Math.max(
+      known(unchecked(c.kvUsage[slot])) * fresh,
+      known(unchecked(c.gpuUtilization[slot])) * fresh,
+    );
+    const pressureMs = w.pressure * pressure * (prefillMs + decodeMs);
+
+    let cost = waitMs + countedMs + decodeMs + othersMs + evictionMs + pressureMs;
+    cost += w.tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
+    if (slot != home && r.sharedTokens < HOME_KNOWN_SHARE * r.promptTokens) {
+      cost += w.home * Math.min(r.promptTokens, HOME_TOKENS) * perTokenMs;
+    }
+    if (r.sessionSlot >= 0 && slot != r.sessionSlot) cost += SESSION_TIES * w.tieMs;
+    unchecked((c.waitMs[slot] = waitMs));
+    unchecked((c.prefillMs[slot] = prefillMs));
+    unchecked((c.costMs[slot] = cost));
+  }
+}
+
+/** A prompt counts as cold, and its home as a bonus, while no host knows this share of it. */
+const HOME_KNOWN_SHARE: f64 = 0.3;
+/** The home bonus grows with the prompt up to here, tokens. */
+const HOME_TOKENS: f64 = 30000;
+/** What a known session is worth beyond what its chain shows cached, in ties. */
+const SESSION_TIES: f64 = 2;
+
+/** Usable host with the highest rendezvous score, −1 for none. */
+function homeOf(c: Candidates, key: u64): i32 {
+  let home = -1;
+  let best: f64 = -1;
+  for (let slot = 0; slot < c.count; slot++) {
+    if (!unchecked(c.usable[slot])) continue;
+    const score = rendezvous(key, unchecked(c.hash[slot]));
+    if (score > best) {
+      best = score;
+      home = slot;
+    }
+  }
+  return home;
+}
+
+/** Highest freshly reported value among usable hosts, 0 if nobody reports. */
+function busiestReport(c: Candidates, values: StaticArray<f64>): f64 {
+  let most: f64 = 0;
+  for (let slot = 0; slot < c.count; slot++) {
+    if (!unchecked(c.usable[slot])) continue;
+    const value = unchecked(values[slot]) * unchecked(c.freshness[slot]);
+    if (value > most) most = value;
+  }
+  return most;
+}
+
+/** A reported value at its freshness; what is unknown or faded is filled up with `unknown`. */
+@inline
+function fade(reported: f64, unknown: f64, fresh: f64): f64 {
+  return isNaN(reported) ? unknown : reported * fresh + unknown * (1 - fresh);
+}
+
+@inline
+function known(share: f64): f64 {
+  return isNaN(share) ? 0 : share;
+}

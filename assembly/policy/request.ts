@@ -1,0 +1,18 @@
+/** What a choice may read of the request. */
+export class RequestCost {
+  /** Estimated prompt tokens. */
+  promptTokens: f64 = 0;
+  /** Expected output tokens, over all answers asked for. */
+  outputTokens: f64 = 0;
+  /** Conversation key: ties fall by rendezvous hash of it, so that all gateways agree. */
+  key: u64 = 0;
+  /** Host slot of the known session, −1 for none. */
+  sessionSlot: i32 = -1;
+  /** Tokens of the deepest prefix that any host holds, and how many conversations went separate ways from there. */
+  sharedTokens: f64 = 0;
+  forks: f64 = 0;
+  /** Prefill ms of a mean request: what one reported waiting request stands for. */
+  meanWorkMs: f64 = 0;
+  /** Share of prompt tokens that were cached lately: what cached tokens are worth. */
+  reuseShare: f64 = 0;
+}

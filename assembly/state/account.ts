@@ -1,0 +1,100 @@
+import { HostDirectory } from "./hosts";
+import { RowView, WorkerRow } from "./row";
+
+/** Most requests of one worker on one host that a row can count. */
+const COUNT_MAX: i32 = 65535;
+
+/**
+ * Changes of this worker's row as its requests go through their stages: sent → first token → finished. Each stage is
+ * entered once a request, so counts can't leak or go below zero.
+ *
+ * The queue of a host is kept as `work` (Σ expected prefill ms of the waiting) and `newest`, with finish time
+ * fin = newest + work: sending makes fin = max(now, fin) + its work, a first token makes fin = now + work of the rest.
+ */
+export class Account {
+  constructor(
+    private hosts: HostDirectory,
+    private row: WorkerRow,
+  ) {}
+
+  /**
+   * A request goes to a host.
+   * @param workMs its expected prefill there  @param insertedTokens what it adds to the host's cache
+   */
+  sent(slot: i32, workMs: f64, insertedTokens: f64, nowMs: f64): void {
+    const box = this.box(slot);
+    const waiting = RowView.waiting(box);
+    const work = waiting > 0 ? RowView.workMs(box) : 0;
+    const finish = Math.max(nowMs, waiting > 0 ? RowView.newestMs(box) + work : 0) + workMs;
+    this.setWaiting(box, waiting + 1, work + workMs);
+    store<f64>(box + 16, finish - (work + workMs));
+    store<f64>(box + 24, RowView.clockTokens(box) + insertedTokens);
+    this.row.touch();
+    this.row.publish(nowMs);
+  }
+
+  /** The first token of a request arrived: it decodes from here. @param contextTokens its prompt */
+  firstToken(slot: i32, generation: u8, workMs: f64, contextTokens: f64, nowMs: f64): void {
+    const box = this.present(slot, generation);
+    if (box == 0) return;
+    this.leaveQueue(box, workMs, nowMs);
+    store<u16>(box + 2, <u16>min(RowView.decoding(box) + 1, COUNT_MAX));
+    store<f32>(box + 12, <f32>(RowView.contextTokens(box) + contextTokens));
+    this.row.touch();
+    this.row.publish(nowMs);
+  }
+
+  /** A request left before its first token: failed, aborted, or moved to another host. */
+  leftQueue(slot: i32, generation: u8, workMs: f64, nowMs: f64): void {
+    const box = this.present(slot, generation);
+    if (box == 0) return;
+    this.leaveQueue(box, workMs, nowMs);
+    this.row.touch();
+    this.row.publish(nowMs);
+  }
+
+  /**
+   * A decoding request ended.
+   * @param contextTokens as given to `firstToken`  @param outputTokens what its answer adds to the host's cache
+   */
+  finished(
+    slot: i32,
+    generation: u8,
+    contextTokens: f64,
+    outputTokens: f64,
+    nowMs: f64,
+  ): void {
+    const box = this.present(slot, generation);
+    if (box == 0) return;
+    const decoding = max(0, RowView.decoding(box) - 1);
+    store<u16>(box + 2, <u16>decoding);
+    const context = decoding == 0 ? 0 : Math.max(0, RowView.contextTokens(box) - contextTokens);
+    store<f32>(box + 12, <f32>context);
+    store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
+    this.row.touch();
+    this.row.publish(nowMs);
+  }
+
+  private box(slot: i32): usize {
+    return this.row.box(slot, this.hosts.generation(slot));
+  }
+
+  /** The box if it still belongs to the host that the request was counted on. */
+  private present(slot: i32, generation: u8): usize {
+    if (slot < 0 || slot >= RowView.count(this.row.bytes)) return 0;
+    const box = RowView.box(this.row.bytes, slot);
+    return RowView.generation(box) == generation ? box : 0;
+  }
+
+  private leaveQueue(box: usize, workMs: f64, nowMs: f64): void {
+    const waiting = max(0, RowView.waiting(box) - 1);
+    const work = waiting == 0 ? 0 : Math.max(0, RowView.workMs(box) - workMs);
+    this.setWaiting(box, waiting, work);
+    store<f64>(box + 16, nowMs);
+  }
+
+  private setWaiting(box: usize, waiting: i32, workMs: f64): void {
+    store<u16>(box, <u16>min(waiting, COUNT_MAX));
+    store<f32>(box + 8, <f32>workMs);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * What all workers know of one server: its last report, its health, and what was learned of its speed.
+ *
+ * ```
+ *   0 version 4 · generation 1 · 3     8 sample time ms 8
+ *  16 running 4 · waiting 4 · kv 4 · gpu 4 · capacity tokens 4 · 4          (f32, NaN unknown)
+ *  40 start time s 8 · prompt tokens 8 · good scrape ms 8
+ *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
+ *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
+ * 112 joined ms 8 · models 2 · 6 · flushed clock 8 · then MODELS × (model hash 8)
+ * ```
+ */
+export const HOST_RECORD_BYTES: i32 = 136 + 16 * 8;
+/** Models and adapters that are kept per server. */
+export const HOST_MODELS: i32 = 16;
+
+/** Why requests to a server failed last. */
+export const enum FailureCause {
+  None = 0,
+  /** No connection, or reset before an answer: a good scrape shows that it is over. */
+  Connect = 1,
+  /** It answered 5xx: its metrics page says nothing about that. */
+  Answer = 2,
+}
+
+/** Field access on one record, wherever its bytes are. */
+@unmanaged
+export class HostRecord {
+  @inline static generation(at: usize): u8 { return load<u8>(at + 4); }
+  @inline static setGeneration(at: usize, v: u8): void { store<u8>(at + 4, v); }
+
+  /** When the report was true, ms; 0 for none. */
+  @inline static sampleMs(at: usize): f64 { return load<f64>(at + 8); }
+  @inline static setSampleMs(at: usize, v: f64): void { store<f64>(at + 8, v); }
+  /** Requests in the running batch; NaN unknown. */
+  @inline static running(at: usize): f64 { return <f64>load<f32>(at + 16); }
+  @inline static setRunning(at: usize, v: f64): void { store<f32>(at + 16, <f32>v); }
+  /** Requests queued in the server; NaN unknown. */
+  @inline static waiting(at: usize): f64 { return <f64>load<f32>(at + 20); }
+  @inline static setWaiting(at: usize, v: f64): void { store<f32>(at + 20, <f32>v); }
+  /** Share of the KV cache in use, 0..1; NaN unknown. */
+  @inline static kvUsage(at: usize): f64 { return <f64>load<f32>(at + 24); }
+  @inline static setKvUsage(at: usize, v: f64): void { store<f32>(at + 24, <f32>v); }
+  /** GPU utilisation, 0..1; NaN unknown. */
+  @inline static gpuUtilization(at: usize): f64 { return <f64>load<f32>(at + 28); }
+  @inline static setGpuUtilization(at: usize, v: f64): void { store<f32>(at + 28, <f32>v); }
+  /** Cache capacity as the server states it, tokens; NaN unknown. */
+  @inline static capacityTokens(at: usize): f64 { return <f64>load<f32>(at + 32); }
+  @inline static setCapacityTokens(at: usize, v: f64): void { store<f32>(at + 32, <f32>v); }
+  /** Process start, seconds since 1970; NaN or 0 unknown. */
+  @inline static startTimeS(at: usize): f64 { return load<f64>(at + 40); }
+  @inline static setStartTimeS(at: usize, v: f64): void { store<f64>(at + 40, v); }
+  /** Prompt token counter, by whose fall a restart is noticed; NaN or 0 unknown. */
+  @inline static promptTokens(at: usize): f64 { return load<f64>(at + 48); }
+  @inline static setPromptTokens(at: usize, v: f64): void { store<f64>(at + 48, v); }
+  /** When a scrape of the server succeeded last, ms. */
+  @inline static scrapedMs(at: usize): f64 { return load<f64>(at + 56); }
+  @inline static setScrapedMs(at: usize, v: f64): void { store<f64>(at + 56, v); }
+
+  /** Failed requests in a row. */
+  @inline static failures(at: usize): i32 { return <i32>load<u16>(at + 64); }
+  @inline static setFailures(at: usize, v: i32): void { store<u16>(at + 64, <u16>min(v, 65535)); }
+  @inline static cause(at: usize): u8 { return load<u8>(at + 66); }
+  @inline static setCause(at: usize, v: u8): void { store<u8>(at + 66, v); }
+  /** Times set aside in a row: the back-off doubles with each. */
+  @inline static ejections(at: usize): i32 { return <i32>load<u16>(at + 68); }
+  @inline static setEjections(at: usize, v: i32): void { store<u16>(at + 68, <u16>min(v, 65535)); }
+  /** Set aside until then, ms; 0 for not. */
+  @inline static ejectedUntilMs(at: usize): f64 { return load<f64>(at + 72); }
+  @inline static setEjectedUntilMs(at: usize, v: f64): void { store<f64>(at + 72, v); }
+  /** The one trial request after a back-off was sent then, ms; 0 for none under way. */
+  @inline static trialMs(at: usize): f64 { return load<f64>(at + 80); }
+  @inline static setTrialMs(at: usize, v: f64): void { store<f64>(at + 80, v); }
+
+  /** Learned prefill time over the configured prior; 0 while nothing was learned (read as 1). */
+  @inline static prefillFactor(at: usize): f64 { return <f64>load<f32>(at + 88); }
+  @inline static setPrefillFactor(at: usize, v: f64): void { store<f32>(at + 88, <f32>v); }
+  /** Learned time per output token over the configured prior; 0 while nothing was learned (read as 1). */
+  @inline static decodeFactor(at: usize): f64 { return <f64>load<f32>(at + 92); }
+  @inline static setDecodeFactor(at: usize, v: f64): void { store<f32>(at + 92, <f32>v); }
+  @inline static prefillSamples(at: usize): u32 { return load<u32>(at + 96); }
+  @inline static setPrefillSamples(at: usize, v: u32): void { store<u32>(at + 96, v); }
+  @inline static decodeSamples(at: usize): u32 { return load<u32>(at + 100); }
+  @inline static setDecodeSamples(at: usize, v: u32): void { store<u32>(at + 100, v); }
+  /** Learned cache capacity over the stated or configured one; 0 read as 1. */
+  @inline static capacityFactor(at: usize): f64 { return <f64>load<f32>(at + 104); }
+  @inline static setCapacityFactor(at: usize, v: f64): void { store<f32>(at + 104, <f32>v); }
+  /** Young prefixes in a row that turned out not to be cached: a sign of a flushed cache. */
+  @inline static misses(at: usize): u32 { return load<u32>(at + 108); }
+  @inline static setMisses(at: usize, v: u32): void { store<u32>(at + 108, v); }
+
+  /** When the server joined or restarted, ms. */
+  @inline static joinedMs(at: usize): f64 { return load<f64>(at + 112); }
+  @inline static setJoinedMs(at: usize, v: f64): void { store<f64>(at + 112, v); }
+  /** Token clock at which the cache was found empty: what was noted before is void. */
+  @inline static flushedClock(at: usize): f64 { return load<f64>(at + 128); }
+  @inline static setFlushedClock(at: usize, v: f64): void { store<f64>(at + 128, v); }
+  /** Models and adapters known to be served; 0 = unknown, serves anything. */
+  @inline static models(at: usize): i32 { return <i32>load<u16>(at + 120); }
+  @inline static setModels(at: usize, v: i32): void { store<u16>(at + 120, <u16>min(v, HOST_MODELS)); }
+  @inline static model(at: usize, i: i32): u64 { return load<u64>(at + 136 + <usize>i * 8); }
+  @inline static setModel(at: usize, i: i32, v: u64): void { store<u64>(at + 136 + <usize>i * 8, v); }
+
+  /** Whether the server is known to serve a model or adapter, or nothing is known of either side. */
+  static serves(at: usize, model: u64): bool {
+    const count = HostRecord.models(at);
+    if (count == 0 || model == 0) return true;
+    for (let i = 0; i < count; i++) if (HostRecord.model(at, i) == model) return true;
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+import { SharedResult, getShared, setShared } from "../host/shareddata";
+import { outCas, outLen, outPtr } from "../host/memory";
+import { Text } from "../bytes";
+import { HostDirectory } from "./hosts";
+import { HOST_RECORD_BYTES, HostRecord } from "./hostrecord";
+import { Keys, setKeyIndex } from "./keys";
+import { LAYOUT_VERSION, MAX_HOSTS } from "./layout";
+
+/**
+ * The host records of a namespace: local copies, refreshed at ticks, and read-change-write of single ones:
+ *
+ * ```ts
+ * for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+ *   const at = states.open(slot);
+ *   HostRecord.setFailures(at, 0);
+ *   if (states.commit(slot)) break;
+ * }
+ * ```
+ */
+export class HostStates {
+  private key: Text;
+  private bytes: usize = heap.alloc(MAX_HOSTS * HOST_RECORD_BYTES);
+  private cas: u32 = 0;
+
+  constructor(
+    keys: Keys,
+    private hosts: HostDirectory,
+  ) {
+    this.key = keys.indexed("host", 0);
+    memory.fill(this.bytes, 0, MAX_HOSTS * HOST_RECORD_BYTES);
+  }
+
+  /** Local copy of a host's record. */
+  @inline at(slot: i32): usize {
+    return this.bytes + <usize>slot * HOST_RECORD_BYTES;
+  }
+
+  /** Copies the records of all known hosts: at ticks. */
+  refresh(): void {
+    const count = this.hosts.count;
+    for (let slot = 0; slot < count; slot++) if (this.hosts.isKnown(slot)) this.open(slot);
+  }
+
+  /** Reads a host's record afresh, as the base of a change; blank for a new generation of the slot. */
+  open(slot: i32): usize {
+    const at = this.at(slot);
+    setKeyIndex(this.key, slot);
+    this.cas = 0;
+    let valid = false;
+    if (getShared(this.key) == SharedResult.Ok) {
+      this.cas = outCas;
+      valid =
+        outLen == HOST_RECORD_BYTES &&
+        load<u32>(outPtr) == LAYOUT_VERSION &&
+        HostRecord.generation(outPtr) == this.hosts.generation(slot);
+      if (valid) memory.copy(at, outPtr, HOST_RECORD_BYTES);
+    }
+    if (!valid) {
+      memory.fill(at, 0, HOST_RECORD_BYTES);
+      store<u32>(at, LAYOUT_VERSION);
+      HostRecord.setGeneration(at, this.hosts.generation(slot));
+    }
+    return at;
+  }
+
+  /** Writes the record back; false when another worker wrote since `open`. */
+  commit(slot: i32): bool {
+    setKeyIndex(this.key, slot);
+    return setShared(this.key, this.at(slot), HOST_RECORD_BYTES, this.cas) != SharedResult.CasMismatch;
+  }
+}

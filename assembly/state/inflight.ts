@@ -1,0 +1,195 @@
+import { Text } from "../bytes";
+import { outLen, outPtr } from "../host/memory";
+import { SharedResult, getShared } from "../host/shareddata";
+import { HostDirectory } from "./hosts";
+import { Keys, setKeyIndex } from "./keys";
+import { LAYOUT_VERSION, MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
+import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
+
+/** Other rows read at each decision; with more workers than this the rows take turns, so the price per request is bounded. */
+const ROWS_PER_DECISION: i32 = 4;
+
+/** What one other worker's row said when it was read last. */
+class OtherRow {
+  seq: u32 = 0;
+  heartbeatMs: f64 = 0;
+  instance: u64 = 0;
+  capacity: i32 = 0;
+  bytes: usize = 0;
+}
+
+/**
+ * What all workers of this Envoy have in flight, per host: the sum of the rows, with own row always exact and the others' as
+ * of their last read. A dead row counts no load, but its token clocks stay.
+ */
+export class InFlight {
+  private key: Text;
+  private others: Array<OtherRow> = new Array<OtherRow>();
+  /** Rows that exist, found by probing one past the last known at each tick. */
+  private known: i32 = 0;
+  private turn: i32 = 0;
+
+  // Sums of the other rows, by slot.
+  private waitingSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  private decodingSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  private workSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  private contextSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  private clockSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  private newestMax: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+
+  constructor(
+    keys: Keys,
+    private hosts: HostDirectory,
+    private own: WorkerRow,
+  ) {
+    this.key = keys.indexed("row", 0);
+  }
+
+  /** Reads all rows: at ticks. */
+  refreshAll(nowMs: f64): void {
+    let changed = false;
+    for (let index = 0; index < this.known; index++) {
+      if (index != this.own.index && this.read(index)) changed = true;
+    }
+    while (this.known < MAX_WORKERS && this.probe(this.known)) {
+      this.known++;
+      changed = true;
+    }
+    // Sums are rebuilt even when nothing changed: a row dies by the passing of time.
+    if (changed || this.known > 0) this.sum(nowMs);
+  }
+
+  /** Reads a bounded number of rows, those whose turn it is: before each decision. */
+  refreshSome(nowMs: f64): void {
+    if (this.known == 0) return;
+    let changed = false;
+    let reads = 0;
+    for (let i = 0; i < this.known && reads < ROWS_PER_DECISION; i++) {
+      this.turn = this.turn + 1 >= this.known ? 0 : this.turn + 1;
+      if (this.turn == this.own.index) continue;
+      reads++;
+      if (this.read(this.turn)) changed = true;
+    }
+    if (changed) this.sum(nowMs);
+  }
+
+  /** Requests without a first token at a host. */
+  waiting(slot: i32): i32 {
+    return unchecked(this.waitingSum[slot]) + RowView.waiting(this.ownBox(slot));
+  }
+
+  /** Requests past their first token at a host. */
+  decoding(slot: i32): i32 {
+    return unchecked(this.decodingSum[slot]) + RowView.decoding(this.ownBox(slot));
+  }
+
+  /** Context tokens of the requests that decode at a host. */
+  contextTokens(slot: i32): f64 {
+    return unchecked(this.contextSum[slot]) + RowView.contextTokens(this.ownBox(slot));
+  }
+
+  /**
+   * Prefill milliseconds that a host still has before it would start something new, from what this Envoy sent:
+   * max(0, Σ work − (now − newest)), where `newest` is the latest time at which any worker's queue there was as long as its
+   * work says (a queue of `work` ms noted at `newest` has shrunk by the time since).
+   */
+  pendingMs(slot: i32, nowMs: f64): f64 {
+    const own = this.ownBox(slot);
+    const work = unchecked(this.workSum[slot]) + RowView.workMs(own);
+    const newest = max(unchecked(this.newestMax[slot]), RowView.newestMs(own));
+    return max(0.0, work - max(0.0, nowMs - newest));
+  }
+
+  /** Token clock of a host: tokens ever inserted into its cache by this Envoy. */
+  clockTokens(slot: i32): f64 {
+    return unchecked(this.clockSum[slot]) + RowView.clockTokens(this.ownBox(slot));
+  }
+
+  /** Workers whose rows are alive, own included. */
+  aliveWorkers(nowMs: f64): i32 {
+    let alive = this.own.index >= 0 ? 1 : 0;
+    for (let index = 0; index < this.others.length; index++) {
+      const row = this.others[index];
+      if (index != this.own.index && row.bytes != 0 && nowMs - row.heartbeatMs < ROW_DEAD_MS) alive++;
+    }
+    return alive;
+  }
+
+  @inline private ownBox(slot: i32): usize {
+    const box = RowView.box(this.own.bytes, slot);
+    return box;
+  }
+
+  private probe(index: i32): bool {
+    if (index == this.own.index) {
+      this.ensure(index);
+      return true;
+    }
+    return this.read(index);
+  }
+
+  private ensure(index: i32): OtherRow {
+    while (this.others.length <= index) this.others.push(new OtherRow());
+    return this.others[index];
+  }
+
+  /** Copies a row if it changed since it was read last. */
+  private read(index: i32): bool {
+    setKeyIndex(this.key, index);
+    if (getShared(this.key) != SharedResult.Ok) return false;
+    const length = outLen;
+    if (length < ROW_HEAD || load<u32>(outPtr) != LAYOUT_VERSION) return false;
+    const row = this.ensure(index);
+    if (
+      row.bytes != 0 &&
+      row.seq == RowView.seq(outPtr) &&
+      row.instance == RowView.instance(outPtr)
+    ) {
+      row.heartbeatMs = RowView.heartbeatMs(outPtr);
+      return false;
+    }
+    if (length > row.capacity) {
+      if (row.bytes != 0) heap.free(row.bytes);
+      row.capacity = ROW_HEAD + MAX_HOSTS * ROW_RECORD;
+      if (length > row.capacity) return false;
+      row.bytes = heap.alloc(row.capacity);
+    }
+    memory.copy(row.bytes, outPtr, length);
+    row.seq = RowView.seq(outPtr);
+    row.instance = RowView.instance(outPtr);
+    row.heartbeatMs = RowView.heartbeatMs(outPtr);
+    return true;
+  }
+
+  private sum(nowMs: f64): void {
+    const hosts = this.hosts.count;
+    for (let slot = 0; slot < hosts; slot++) {
+      unchecked((this.waitingSum[slot] = 0));
+      unchecked((this.decodingSum[slot] = 0));
+      unchecked((this.workSum[slot] = 0));
+      unchecked((this.contextSum[slot] = 0));
+      unchecked((this.clockSum[slot] = 0));
+      unchecked((this.newestMax[slot] = 0));
+    }
+    for (let index = 0; index < this.others.length; index++) {
+      const row = this.others[index];
+      if (index != this.own.index && row.bytes != 0) this.addRow(row, nowMs);
+    }
+  }
+
+  private addRow(row: OtherRow, nowMs: f64): void {
+    const alive = nowMs - row.heartbeatMs < ROW_DEAD_MS;
+    const count = min(RowView.count(row.bytes), this.hosts.count);
+    for (let slot = 0; slot < count; slot++) {
+      const box = RowView.box(row.bytes, slot);
+      unchecked((this.clockSum[slot] += RowView.clockTokens(box)));
+      if (!alive || RowView.generation(box) != this.hosts.generation(slot)) continue;
+      unchecked((this.waitingSum[slot] += RowView.waiting(box)));
+      unchecked((this.decodingSum[slot] += RowView.decoding(box)));
+      unchecked((this.workSum[slot] += RowView.workMs(box)));
+      unchecked((this.contextSum[slot] += RowView.contextTokens(box)));
+      const newest = RowView.newestMs(box);
+      if (newest > unchecked(this.newestMax[slot])) unchecked((this.newestMax[slot] = newest));
+    }
+  }
+}

@@ -1,0 +1,266 @@
+import { SharedResult } from "../host/shareddata";
+import { Bucket, BucketCache } from "./bucket";
+import { HostDirectory } from "./hosts";
+import { Keys } from "./keys";
+import { BUCKET_BYTES, BUCKET_ENTRIES, CAS_ATTEMPTS, MAX_HOSTS, STAMP_TOKENS } from "./layout";
+import { noteCasGaveUp } from "./record";
+
+/** Deepest boundaries that are tried one by one before bisection: a next turn adds two to four. */
+const TAIL_PROBES: i32 = 5;
+/** Most buckets read for one request. */
+const PROBE_BUDGET: i32 = 24;
+/**
+ * Boundaries up to this depth are all recorded; beyond it one in eight, and the last eight of each request. Which ones is
+ * told by the id itself, so that every request with the same prefix agrees.
+ */
+const DENSE: i32 = 16;
+const TAIL: i32 = 8;
+/** A stamp younger than this share of the host's capacity isn't worth a write. */
+const FRESH_SHARE: f64 = 1.0 / 64.0;
+
+/**
+ * Which host holds which prefix: a set-associative table in shared data, seen by all workers. An entry says that the prefix
+ * with this chain id was inserted into (or used from) a host's cache when the host's token clock stood at `stamp`; a server
+ * that evicts least recently used blocks has dropped it when about one cache capacity of tokens came in since. So an entry is
+ * alive while clock − stamp < capacity: no timers, no lists, and memory is fixed.
+ */
+export class Locations {
+  /** By slot: deepest chain index alive there after `match`, −1 for none. */
+  readonly depth: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  /** Deepest index alive anywhere after `match`, −1 for none. */
+  deepest: i32 = -1;
+  /** Conversations that left the deepest common prefix by different ways: how often it was shared. */
+  forks: i32 = 0;
+  /** Token clock and cache capacity by slot, set by the caller before `match` and `record`. */
+  readonly clock: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly capacity: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  /** Entries that took a free place, and that took another's, since this VM started. */
+  filled: u64 = 0;
+  evicted: u64 = 0;
+
+  private cache: BucketCache;
+  private mask: u64;
+  private probes: i32 = 0;
+
+  /** @param tableBytes bound of the table, rounded down to a power of two of buckets */
+  constructor(
+    keys: Keys,
+    private hosts: HostDirectory,
+    tableBytes: i32,
+  ) {
+    let buckets: u64 = 64;
+    while (buckets * 2 * BUCKET_BYTES <= <u64>tableBytes) buckets *= 2;
+    this.mask = buckets - 1;
+    this.cache = new BucketCache(keys.indexed("loc", 0), PROBE_BUDGET + 8);
+  }
+
+  /** Entries that fit the table. */
+  get capacityEntries(): u64 {
+    return (this.mask + 1) * BUCKET_ENTRIES;
+  }
+
+  /** Finds, for each host, the deepest boundary of the chain that is alive there. */
+  match(ids: StaticArray<u64>, length: i32): void {
+    this.begin();
+    if (length == 0) return;
+    let high = length;
+    let highCount = 0;
+    const tail = max(0, length - TAIL_PROBES);
+    for (let i = length - 1; i >= tail; i--) {
+      high = i;
+      highCount = this.probe(unchecked(ids[i]), i);
+      if (highCount > 0) break;
+    }
+    if (high == 0) return;
+    const lowCount = this.probe(unchecked(ids[0]), 0);
+    this.bisect(ids, 0, lowCount, high, highCount);
+  }
+
+  /** Host of a single key (a session): its slot if alive, else −1. Call before or after `match`. */
+  find(tag: u64): i32 {
+    const bucket = this.bucket(tag);
+    for (let e = 0; e < BUCKET_ENTRIES; e++) {
+      const entry = bucket.entry(e);
+      if (Bucket.tag(entry) == tag && this.isAlive(entry)) return Bucket.slot(entry);
+    }
+    return -1;
+  }
+
+  /** Notes that a single key (a session) is at a host now, and nowhere else. */
+  move(tag: u64, slot: i32): void {
+    this.put(tag, slot, true, false);
+  }
+
+  /**
+   * Notes that a request with this chain goes to a host: inserts what is new there, renews what was found.
+   * @param random any number: which ancestor is renewed besides those probed
+   */
+  record(ids: StaticArray<u64>, length: i32, slot: i32, random: u32): void {
+    const known = unchecked(this.depth[slot]);
+    for (let i = known + 1; i < length; i++) {
+      if (i >= length - TAIL || isMilestone(ids, i)) this.put(unchecked(ids[i]), slot, false, false);
+    }
+    if (known < 0) return;
+    // A fork: nobody knew more than this common prefix, so this conversation leaves it here.
+    const fork = known == this.deepest && known < length - 1;
+    this.put(unchecked(ids[known]), slot, false, fork);
+    if (known > 0) {
+      this.put(unchecked(ids[0]), slot, false, false);
+      const renewed = milestoneBelow(ids, <i32>(random % <u32>known), 0);
+      if (renewed > 0) this.put(unchecked(ids[renewed]), slot, false, false);
+    }
+  }
+
+  /** Takes back what `record` noted for a host that did not serve the request after all. */
+  forget(ids: StaticArray<u64>, length: i32, slot: i32): void {
+    for (let i = max(0, length - TAIL); i < length; i++) this.drop(unchecked(ids[i]), slot);
+  }
+
+  private begin(): void {
+    this.cache.clear();
+    this.probes = 0;
+    this.deepest = -1;
+    this.forks = 0;
+    const count = this.hosts.count;
+    for (let slot = 0; slot < count; slot++) unchecked((this.depth[slot] = -1));
+  }
+
+  /**
+   * Fills in the hosts that know less than the deepest. What is alive at a boundary is alive at every shallower one, so two
+   * boundaries known to as many hosts are known to the same hosts, and nothing between them needs reading.
+   */
+  private bisect(
+    ids: StaticArray<u64>,
+    low: i32,
+    lowCount: i32,
+    high: i32,
+    highCount: i32,
+  ): void {
+    if (high - low <= 1 || lowCount == highCount || this.probes >= PROBE_BUDGET) return;
+    const middle = milestoneBelow(ids, (low + high) >>> 1, low);
+    const count = this.probe(unchecked(ids[middle]), middle);
+    this.bisect(ids, middle, count, high, highCount);
+    this.bisect(ids, low, lowCount, middle, count);
+  }
+
+  /** Notes the hosts at which a boundary is alive; returns how many. */
+  private probe(tag: u64, index: i32): i32 {
+    this.probes++;
+    const bucket = this.bucket(tag);
+    let found = 0;
+    let forks = 0;
+    for (let e = 0; e < BUCKET_ENTRIES; e++) {
+      const entry = bucket.entry(e);
+      if (Bucket.tag(entry) != tag || !this.isAlive(entry)) continue;
+      const slot = Bucket.slot(entry);
+      if (index > unchecked(this.depth[slot])) unchecked((this.depth[slot] = index));
+      forks += Bucket.forks(entry);
+      found++;
+    }
+    if (found > 0 && index > this.deepest) {
+      this.deepest = index;
+      this.forks = forks;
+    }
+    return found;
+  }
+
+  private bucket(tag: u64): Bucket {
+    return this.cache.get(<i32>(tag & this.mask));
+  }
+
+  private isAlive(entry: usize): bool {
+    const slot = Bucket.slot(entry);
+    return (
+      this.hosts.isKnown(slot) &&
+      this.hosts.generation(slot) == Bucket.generation(entry) &&
+      this.ageTokens(entry, slot) < unchecked(this.capacity[slot])
+    );
+  }
+
+  /** Tokens inserted at the entry's host since it was stamped; the 32-bit stamp wraps, the difference does not. */
+  @inline private ageTokens(entry: usize, slot: i32): f64 {
+    const now = <u32>(<u64>(unchecked(this.clock[slot]) / STAMP_TOKENS));
+    const age = now - Bucket.stamp(entry);
+    return <f64>(<i32>age < 0 ? 0 : age) * STAMP_TOKENS;
+  }
+
+  /** Stamps a tag for a host with the host's clock, taking the most worthless place if it has none. */
+  private put(tag: u64, slot: i32, exclusive: bool, fork: bool): void {
+    const stamp = <u32>(<u64>(unchecked(this.clock[slot]) / STAMP_TOKENS));
+    const number = <i32>(tag & this.mask);
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const bucket = this.cache.get(number);
+      const place = this.place(bucket, tag, slot);
+      const present = Bucket.tag(place) == tag && Bucket.slot(place) == slot;
+      if (present && !fork && !exclusive && this.isAlive(place)) {
+        if (this.ageTokens(place, slot) < unchecked(this.capacity[slot]) * FRESH_SHARE) return;
+      }
+      const free = Bucket.tag(place) == 0;
+      const forks = present ? Bucket.forks(place) : 0;
+      if (exclusive) bucket.clear(tag);
+      Bucket.write(place, tag, stamp, slot, this.hosts.generation(slot), forks + (fork ? 1 : 0));
+      const result = this.cache.store(bucket);
+      if (result == SharedResult.Ok) {
+        if (free) this.filled++;
+        else if (!present) this.evicted++;
+        return;
+      }
+      this.cache.forget(number);
+      if (result != SharedResult.CasMismatch) return;
+    }
+    noteCasGaveUp();
+  }
+
+  private drop(tag: u64, slot: i32): void {
+    const number = <i32>(tag & this.mask);
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const bucket = this.cache.get(number);
+      let found: usize = 0;
+      for (let e = 0; e < BUCKET_ENTRIES; e++) {
+        const entry = bucket.entry(e);
+        if (Bucket.tag(entry) == tag && Bucket.slot(entry) == slot) found = entry;
+      }
+      if (found == 0) return;
+      Bucket.write(found, 0, 0, 0, 0, 0);
+      if (this.cache.store(bucket) == SharedResult.Ok) return;
+      this.cache.forget(number);
+    }
+    noteCasGaveUp();
+  }
+
+  /** The tag's own place for this host, else a free one, else a dead host's, else the relatively oldest. */
+  private place(bucket: Bucket, tag: u64, slot: i32): usize {
+    let best = bucket.entry(0);
+    let bestWorth: f64 = Infinity;
+    for (let e = 0; e < BUCKET_ENTRIES; e++) {
+      const entry = bucket.entry(e);
+      if (Bucket.tag(entry) == tag && Bucket.slot(entry) == slot) return entry;
+      const worth = this.worth(entry);
+      if (worth < bestWorth) {
+        bestWorth = worth;
+        best = entry;
+      }
+    }
+    return best;
+  }
+
+  /** −2 free, −1 dead, else 1 − age / capacity. */
+  private worth(entry: usize): f64 {
+    if (Bucket.tag(entry) == 0) return -2;
+    if (!this.isAlive(entry)) return -1;
+    const slot = Bucket.slot(entry);
+    return 1 - this.ageTokens(entry, slot) / unchecked(this.capacity[slot]);
+  }
+}
+
+/** Whether a boundary is recorded wherever it stands in a chain. */
+@inline
+function isMilestone(ids: StaticArray<u64>, i: i32): bool {
+  return i < DENSE || ((unchecked(ids[i]) >>> 56) & 7) == 0;
+}
+
+/** The nearest milestone at or below `i` and above `low`; `i` itself if there is none. */
+function milestoneBelow(ids: StaticArray<u64>, i: i32, low: i32): i32 {
+  for (let at = i; at > low; at--) if (isMilestone(ids, at)) return at;
+  return i;
+}

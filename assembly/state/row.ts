@@ -1,0 +1,159 @@
+import { Text } from "../bytes";
+import { outLen, outPtr } from "../host/memory";
+import { SharedResult, getShared } from "../host/shareddata";
+import { Keys, setKeyIndex } from "./keys";
+import { MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
+import { SharedRecord } from "./record";
+
+/** A row whose worker has not written for this long is dead: its load counts no more, and another worker may take it. */
+export const ROW_DEAD_MS: f64 = 5000;
+/** A worker without changes rewrites its row this often. */
+export const HEARTBEAT_MS: f64 = 500;
+
+const SEQ: i32 = 4;
+const HEARTBEAT: i32 = 8;
+const INSTANCE: i32 = 16;
+const COUNT: i32 = 24;
+
+/** Reads the fields of one row image (own or another worker's), wherever its bytes are. */
+@unmanaged
+export class RowView {
+  /** Changes of the row since its worker took it. */
+  @inline static seq(row: usize): u32 { return load<u32>(row + SEQ); }
+  @inline static heartbeatMs(row: usize): f64 { return load<f64>(row + HEARTBEAT); }
+  @inline static instance(row: usize): u64 { return load<u64>(row + INSTANCE); }
+  /** Host slots that the row has boxes for. */
+  @inline static count(row: usize): i32 {
+    const count = load<i32>(row + COUNT);
+    return count < 0 ? 0 : count > MAX_HOSTS ? MAX_HOSTS : count;
+  }
+  @inline static box(row: usize, slot: i32): usize { return row + ROW_HEAD + <usize>slot * ROW_RECORD; }
+
+  /** Requests sent that have not seen a first token. */
+  @inline static waiting(box: usize): i32 { return <i32>load<u16>(box); }
+  /** Requests past their first token. */
+  @inline static decoding(box: usize): i32 { return <i32>load<u16>(box + 2); }
+  @inline static generation(box: usize): u8 { return load<u8>(box + 4); }
+  /** Expected prefill milliseconds of the waiting requests. */
+  @inline static workMs(box: usize): f64 { return <f64>load<f32>(box + 8); }
+  /** Context tokens of the decoding requests. */
+  @inline static contextTokens(box: usize): f64 { return <f64>load<f32>(box + 12); }
+  /** Finish time of own queue minus its work: the `newest` of the pending-prefill formula (inflight.ts), ms. */
+  @inline static newestMs(box: usize): f64 { return load<f64>(box + 16); }
+  /** Tokens ever inserted into the host's cache by this row: a part of the host's token clock. */
+  @inline static clockTokens(box: usize): f64 { return load<f64>(box + 24); }
+}
+
+/**
+ * What this worker has in flight per host, in a shared row that it alone writes. Rows are claimed at the first request and
+ * renewed by a heartbeat; a row left by a dead worker keeps its clocks (they are parts of the hosts' token clocks) and loses
+ * its load.
+ */
+export class WorkerRow {
+  private key: Text;
+  private record: SharedRecord;
+  /** Row number, -1 while none is claimed. */
+  index: i32 = -1;
+  /** Whether the row changed since it was last written. */
+  private dirty: bool = false;
+
+  /** @param instance random number of this VM, by which a row is known to be its own */
+  constructor(
+    keys: Keys,
+    private instance: u64,
+  ) {
+    const key = keys.indexed("row", 0);
+    this.key = key;
+    this.record = new SharedRecord(key, ROW_HEAD + MAX_HOSTS * ROW_RECORD);
+  }
+
+  /** Row image, for the reader that adds rows up. */
+  get bytes(): usize {
+    return this.record.bytes;
+  }
+
+  /** Box of a host, of its present generation (load of an earlier host in the slot is dropped). */
+  box(slot: i32, generation: u8): usize {
+    const box = RowView.box(this.record.bytes, slot);
+    if (slot >= RowView.count(this.record.bytes)) store<i32>(this.record.bytes + COUNT, slot + 1);
+    if (RowView.generation(box) != generation) {
+      store<u64>(box, 0);
+      store<u8>(box + 4, generation);
+      store<u64>(box + 8, 0);
+      store<f64>(box + 16, 0);
+    }
+    return box;
+  }
+
+  /** Marks the row as changed. */
+  touch(): void {
+    this.dirty = true;
+  }
+
+  /** Publishes changes; claims a row first where there is none. */
+  publish(nowMs: f64): void {
+    if (!this.dirty) return;
+    if (this.index < 0 && !this.claim(nowMs)) return;
+    this.write(nowMs);
+  }
+
+  /** Keeps the row alive; a worker that stood still for so long that its row was taken claims another. */
+  heartbeat(nowMs: f64): void {
+    if (this.index < 0) return;
+    if (nowMs - RowView.heartbeatMs(this.record.bytes) < HEARTBEAT_MS) {
+      if (this.dirty) this.write(nowMs);
+      return;
+    }
+    if (getShared(this.key) == SharedResult.Ok && outLen >= ROW_HEAD) {
+      if (RowView.instance(outPtr) != this.instance) {
+        this.index = -1;
+        this.dirty = true;
+        this.publish(nowMs);
+        return;
+      }
+    }
+    this.write(nowMs);
+  }
+
+  private write(nowMs: f64): void {
+    const bytes = this.record.bytes;
+    store<u32>(bytes + SEQ, load<u32>(bytes + SEQ) + 1);
+    store<f64>(bytes + HEARTBEAT, nowMs);
+    this.record.overwrite(ROW_HEAD + RowView.count(bytes) * ROW_RECORD);
+    this.dirty = false;
+  }
+
+  /** Takes the first row that is free or dead, keeping its clocks. Own load counted before the claim is added to it. */
+  private claim(nowMs: f64): bool {
+    const size = ROW_HEAD + MAX_HOSTS * ROW_RECORD;
+    const own = heap.alloc(size);
+    memory.copy(own, this.record.bytes, size);
+    const count = RowView.count(own);
+    for (let index = 0; index < MAX_WORKERS; index++) {
+      setKeyIndex(this.key, index);
+      this.record.load();
+      const bytes = this.record.bytes;
+      const taken = RowView.instance(bytes) != 0 && nowMs - RowView.heartbeatMs(bytes) < ROW_DEAD_MS;
+      if (taken) continue;
+      const rows = max(count, RowView.count(bytes));
+      for (let slot = 0; slot < rows; slot++) {
+        const box = RowView.box(bytes, slot);
+        const clock = RowView.clockTokens(box);
+        if (slot < count) memory.copy(box, RowView.box(own, slot), ROW_RECORD);
+        else memory.fill(box, 0, 24);
+        store<f64>(box + 24, clock + (slot < count ? RowView.clockTokens(RowView.box(own, slot)) : 0));
+      }
+      store<i32>(bytes + COUNT, rows);
+      store<u64>(bytes + INSTANCE, this.instance);
+      store<f64>(bytes + HEARTBEAT, nowMs);
+      if (this.record.store(ROW_HEAD + rows * ROW_RECORD) == SharedResult.Ok) {
+        this.index = index;
+        heap.free(own);
+        return true;
+      }
+    }
+    memory.copy(this.record.bytes, own, size);
+    heap.free(own);
+    return false;
+  }
+}

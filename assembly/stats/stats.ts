@@ -1,0 +1,49 @@
+import { Counter, Gauge, Histogram } from "../host/stats";
+import { REASONS, reasonName } from "../policy/reason";
+
+/**
+ * Everything an operator can see, under the names of the README's table. Labels are parts of the name that the bootstrap's
+ * `stats_tags` turn into Prometheus labels: `warmroute.decisions_total.reason.session` → `warmroute_decisions_total{reason="session"}`.
+ */
+export class Stats {
+  private decisions: StaticArray<Counter> = new StaticArray<Counter>(REASONS);
+  readonly scrapes: Counter = zero("scrapes_total");
+  readonly scrapeFailures: Counter = zero("scrape_failures_total");
+  readonly staleHosts: Gauge = Gauge.define("warmroute.stale_hosts");
+  readonly tableEntries: Gauge = Gauge.define("warmroute.table_entries");
+  readonly tableEvictions: Counter = zero("table_evictions_total");
+  readonly expectedCached: Counter = zero("expected_cached_tokens_total");
+  readonly reportedCached: Counter = zero("reported_cached_tokens_total");
+  readonly internalErrors: Counter = zero("internal_errors_total");
+  /** Requests routed by headers alone because this Envoy can't hold headers while a body is read. */
+  readonly headersNotHeld: Counter = zero("headers_not_held_total");
+  readonly queueLength: Gauge = Gauge.define("warmroute.queue_length");
+  /** Whole percent by which predictions missed what answers reported. */
+  readonly promptError: Histogram = Histogram.define("warmroute.prompt_tokens_error_percent");
+  readonly outputError: Histogram = Histogram.define("warmroute.output_tokens_error_percent");
+  readonly ttftError: Histogram = Histogram.define("warmroute.ttft_error_percent");
+  readonly queueWait: Histogram = Histogram.define("warmroute.queue_wait_ms");
+  /** Microseconds from the end of a body to its decision. */
+  readonly decisionTime: Histogram = Histogram.define("warmroute.decision_us");
+
+  constructor() {
+    for (let reason = 0; reason < REASONS; reason++) {
+      this.decisions[reason] = zero("decisions_total.reason." + reasonName(reason));
+    }
+    this.staleHosts.set(0);
+    this.tableEntries.add(0);
+    this.queueLength.add(0);
+  }
+
+  /** Counts an inference request by what became of it. */
+  decided(reason: i32): void {
+    if (reason >= 0 && reason < REASONS) unchecked(this.decisions[reason]).add(1);
+  }
+}
+
+/** A counter that shows from the start. */
+function zero(name: string): Counter {
+  const counter = Counter.define("warmroute." + name);
+  counter.add(0);
+  return counter;
+}
