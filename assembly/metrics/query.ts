@@ -35,6 +35,7 @@ const enum Key {
 export class QuerySink extends JsonSink {
   /** Results that hold no readable value. */
   malformed: i32 = 0;
+  private labels: LabelSet = new LabelSet();
   /** Levels open; the keys and items above, up to the result's own fields, are in `path`. */
   private depth: i32 = 0;
   private inPath: i32 = 0;
@@ -47,10 +48,7 @@ export class QuerySink extends JsonSink {
   private valueLen: i32 = 0;
   private timestamp: f64 = NaN;
 
-  constructor(
-    private sink: SampleSink,
-    private labels: LabelSet,
-  ) {
+  constructor(private sink: SampleSink) {
     super();
   }
 

@@ -114,7 +114,6 @@ export class MetricsReader extends SampleSink {
   count: i32 = 0;
   /** Samples of wanted metrics, of known hosts. */
   matched: i32 = 0;
-  private labels: LabelSet = new LabelSet();
   private series: SeriesTable;
   private models: ModelList;
   private textParser!: TextParser;
@@ -131,8 +130,8 @@ export class MetricsReader extends SampleSink {
 
   /**
    * @param names which metrics to read
-   * @param matcher null: the answer is one backend's own, whatever its labels; else it is an
-   * endpoint's answer about many, and the matcher knows them by `hostLabel`
+   * @param matcher null: the answer is one backend's own, whatever its labels and timestamps; else
+   * it is an endpoint's answer about many, and the matcher knows them by `hostLabel`
    * @param maxHosts the matcher's numbers are below this; 1..MAX_REPORTS
    */
   constructor(
@@ -150,8 +149,8 @@ export class MetricsReader extends SampleSink {
     this.slots = new StaticArray<i32>(slots);
     this.addresses = new StaticArray<u8>(slots * ADDRESS_BYTES);
     this.addressLens = new StaticArray<i32>(slots);
-    this.textParser = new TextParser(this, this.labels);
-    this.query = new QuerySink(this, this.labels);
+    this.textParser = new TextParser(this);
+    this.query = new QuerySink(this);
     this.scanner = new JsonScanner(this.query);
   }
 
@@ -231,7 +230,9 @@ export class MetricsReader extends SampleSink {
   onSample(entry: i32, labels: LabelSet, value: f64, timestampMs: f64): void {
     const slot = this.matcher ? this.findSlot(labels) : 0;
     if (slot < 0) return;
-    const timeMs = timestampMs < this.nowMs ? timestampMs : this.nowMs;
+    // A backend's own answer is of now, whatever clock it stamps its samples by.
+    const isPast = this.matcher !== null && timestampMs < this.nowMs;
+    const timeMs = isPast ? timestampMs : this.nowMs;
     const engine = engineHash(labels);
     for (; entry >= 0; entry = this.names.next(entry)) {
       if (!this.names.accepts(entry, labels)) continue;

@@ -22,6 +22,7 @@ export class TextParser {
   malformed: i32 = 0;
   /** Lines skipped for their length. */
   tooLong: i32 = 0;
+  private labels: LabelSet = new LabelSet();
   private carry: StaticArray<u8> = new StaticArray<u8>(MAX_LINE_BYTES);
   private carried: i32 = 0;
   private skipping: bool = false;
@@ -33,10 +34,7 @@ export class TextParser {
   private quotedPtr: usize = 0;
   private quotedLen: i32 = 0;
 
-  constructor(
-    private sink: SampleSink,
-    private labels: LabelSet,
-  ) {}
+  constructor(private sink: SampleSink) {}
 
   /** Starts on a new answer. */
   begin(): void {
