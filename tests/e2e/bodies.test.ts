@@ -1,24 +1,19 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { Agent } from "node:http";
-import test, { after, before } from "node:test";
+import test, { after } from "node:test";
 import { gzipSync } from "node:zlib";
-import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { gateway, post, send, sinks } from "./harness.ts";
-import type { Seen, Sink } from "./sink.ts";
+import type { Seen } from "./sink.ts";
 
 const MIB = 2 ** 20;
 
-let upstreams: Sink[];
-let envoy: EnvoyProcess;
-before(async () => {
-  upstreams = await sinks(3);
-  envoy = await gateway(
-    upstreams.map(({ host }) => host),
-    {},
-    { workers: 2 },
-  );
-});
+const upstreams = await sinks(3);
+const envoy = await gateway(
+  upstreams.map(({ host }) => host),
+  {},
+  { workers: 2 },
+);
 
 /** A chat body of exactly `bytes` bytes. */
 function chat(bytes: number): Buffer {

@@ -79,8 +79,13 @@ async function writeAll(
     if (request.destroyed) return;
     if (request.write(piece)) continue;
     await new Promise<void>((resolve) => {
-      request.once("drain", resolve);
-      request.once("close", resolve);
+      const go = () => {
+        request.off("drain", go);
+        request.off("close", go);
+        resolve();
+      };
+      request.on("drain", go);
+      request.on("close", go);
     });
   }
   request.end();

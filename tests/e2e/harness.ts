@@ -4,6 +4,7 @@ import { type EnvoyOptions, type EnvoyProcess, startEnvoy } from "../../tools/en
 import { type Sink, startSinks } from "./sink.ts";
 
 export * from "./client.ts";
+export type { Seen, Sink } from "./sink.ts";
 
 /** Plugin configuration: an object like envoy/filter.json. */
 export type Configuration = Record<string, unknown>;
@@ -28,7 +29,10 @@ function isObject(value: unknown): value is Configuration {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Envoy with the filter as it is in the sources, in front of hosts; ends with the test file. */
+/**
+ * Envoy with the filter as it is in the sources, in front of hosts. It ends with the test that
+ * starts it, or with the file when it is started at its top; not to be called in a hook.
+ */
 export async function gateway(
   hosts: string[],
   overrides: Configuration = {},
@@ -45,7 +49,7 @@ export async function gateway(
   return envoy;
 }
 
-/** Upstreams that tell what they got; end with the test file. */
+/** Upstreams that tell what they got; they end as `gateway` does. */
 export async function sinks(count: number): Promise<Sink[]> {
   const started = await startSinks(count);
   after(async () => {

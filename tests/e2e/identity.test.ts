@@ -1,21 +1,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import test, { before } from "node:test";
-import type { EnvoyProcess } from "../../tools/envoy/process.ts";
+import test from "node:test";
 import { ROOT } from "../../tools/paths.ts";
 import { random, words } from "../../tools/seeded.ts";
 import { type Answer, gateway, post, sinks } from "./harness.ts";
 
-let envoy: EnvoyProcess;
-before(async () => {
-  const upstreams = await sinks(4);
-  envoy = await gateway(
-    upstreams.map(({ host }) => host),
-    {},
-    { workers: 2 },
-  );
-});
+const upstreams = await sinks(4);
+const envoy = await gateway(
+  upstreams.map(({ host }) => host),
+  {},
+  { workers: 2 },
+);
 
 function fixture(name: string): Buffer {
   return readFileSync(join(ROOT, "tests", "fixtures", "bodies", name));
