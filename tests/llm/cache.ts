@@ -76,6 +76,21 @@ export class PrefixCache {
     return found;
   }
 
+  /** Blocks at the start of `runs` that somebody holds; changes nothing. */
+  peekHeld(runs: Runs): number {
+    const cursor = new RunCursor(runs);
+    let node: CacheNode | undefined = this.root;
+    let found = 0;
+    while (!cursor.done) {
+      node = node.children.get(cursor.id);
+      if (node === undefined || node.refs === 0) break;
+      const matched = matchNode(node, cursor, node.count);
+      found += matched;
+      if (matched < node.count) break;
+    }
+    return found;
+  }
+
   /** Holds the longest cached start of `runs`, at most `maxBlocks`. */
   acquire(runs: Runs, maxBlocks: number): Hold {
     const cursor = new RunCursor(runs);

@@ -1,0 +1,100 @@
+import { appendRun, BLOCK_TOKENS, takeBlocks } from "../../llm/runs.ts";
+import { Random } from "../random.ts";
+import { type Message, type Workload, WorkloadBuilder, type WorkRequest } from "../workload.ts";
+
+interface Session {
+  session: string;
+  block: number;
+  tools: number;
+  system: number;
+  requests: {
+    in: number;
+    out: number;
+    blocks: number;
+    from: number;
+    shared: number;
+    /** Missing where it is not known. */
+    think?: number;
+  }[];
+}
+
+/** Session starts per second at rate 1: a session lasts some minutes to hours. */
+const SESSIONS_PER_SECOND = 0.1;
+
+/**
+ * Coding-agent sessions, replayed in a closed loop: a request comes `think` after the end of the
+ * one before; sessions start by a seeded Poisson process. Ids are rebuilt as the trace's notes say:
+ * the shared ones of the earlier request, then new ones.
+ */
+export function readAgentic(name: string, sessions: readonly Session[], seed: number): Workload {
+  const random = new Random(seed, "sessions");
+  const builder = new WorkloadBuilder();
+  let startMs = 0;
+  for (const session of sessions) {
+    startMs += random.exponential(1000 / SESSIONS_PER_SECOND);
+    addSession(builder, session, startMs);
+  }
+  return builder.done(name);
+}
+
+function addSession(builder: WorkloadBuilder, session: Session, startMs: number): void {
+  const split = session.block / BLOCK_TOKENS;
+  const added: WorkRequest[] = [];
+  for (const row of session.requests) {
+    const from = added[row.from];
+    const sharedBlocks = from === undefined ? 0 : row.shared * split;
+    const full = Math.floor(row.in / BLOCK_TOKENS);
+    const blocks = from === undefined ? [] : takeBlocks(from.blocks, sharedBlocks);
+    appendRun(blocks, builder.newBlocks(full - sharedBlocks), full - sharedBlocks);
+    const messages =
+      from === undefined
+        ? firstMessages(session, full)
+        : laterMessages(from.messages, sharedBlocks, full, Math.round(from.outputTokens / 16));
+    const last = added.at(-1);
+    added.push(
+      builder.add({
+        session: session.session,
+        tenant: "t0",
+        atMs: last === undefined ? startMs : (row.think ?? 0),
+        after: last?.id ?? -1,
+        promptTokens: row.in,
+        blocks,
+        messages,
+        outputTokens: Math.max(1, row.out),
+      }),
+    );
+  }
+}
+
+function firstMessages(session: Session, blocks: number): Message[] {
+  const tools = Math.min(Math.round(session.tools / BLOCK_TOKENS), blocks - 1);
+  const system = Math.min(Math.round(session.system / BLOCK_TOKENS), blocks - 1 - tools);
+  const parts: Message[] = [
+    { role: "tools", blocks: tools },
+    { role: "system", blocks: system },
+    { role: "user", blocks: blocks - tools - system },
+  ];
+  return parts.filter((part) => part.blocks > 0);
+}
+
+/** The earlier messages up to the shared end, then the answer, then what the tools said. */
+function laterMessages(
+  before: readonly Message[],
+  sharedBlocks: number,
+  blocks: number,
+  answerBlocks: number,
+): Message[] {
+  const parts: Message[] = [];
+  let at = 0;
+  for (const message of before) {
+    if (at >= sharedBlocks) break;
+    const left = sharedBlocks - at;
+    parts.push(message.blocks <= left ? message : { ...message, blocks: left });
+    at += message.blocks;
+  }
+  const added = blocks - sharedBlocks;
+  const answer = Math.max(0, Math.min(answerBlocks, added - 1));
+  if (answer > 0) parts.push({ role: "assistant", blocks: answer });
+  if (added - answer > 0) parts.push({ role: "tool", blocks: added - answer });
+  return parts;
+}
