@@ -6,8 +6,10 @@ import { Host, type HostOptions } from "./host.ts";
 import type { Root } from "./vm.ts";
 
 const projectDir = fileURLToPath(new URL("../../", import.meta.url));
-const wasmFile = join(projectDir, "build/host-test.wasm");
-const sources = ["assembly/bytes.ts", "assembly/host", "tests/host/assembly", "asconfig.json"];
+const sources = ["assembly/bytes.ts", "assembly/host", "tests/host/assembly"];
+
+/** Where `testModule` puts what it builds. */
+export const TEST_WASM = join(projectDir, "build/host-test.wasm");
 
 function newestMs(path: string): number {
   const { mtimeMs } = statSync(path);
@@ -17,7 +19,7 @@ function newestMs(path: string): number {
 
 function upToDate(): boolean {
   try {
-    const builtMs = statSync(wasmFile).mtimeMs;
+    const builtMs = statSync(TEST_WASM).mtimeMs;
     return sources.every((path) => newestMs(join(projectDir, path)) <= builtMs);
   } catch {
     return false;
@@ -34,15 +36,15 @@ export function testModule(): WebAssembly.Module {
     // Test files run side by side: each builds to a name of its own.
     const draft = `build/host-test.${process.pid}.wasm`;
     const asc = join(projectDir, "node_modules/assemblyscript/bin/asc.js");
-    const options = ["--config", "asconfig.json", "--target", "release", "--outFile", draft];
-    execFileSync(process.execPath, [asc, "tests/host/assembly/index.ts", ...options], {
+    const options = ["--config", "tests/host/assembly/asconfig.json", "--outFile", draft];
+    execFileSync(process.execPath, [asc, ...options], {
       cwd: projectDir,
       stdio: ["ignore", "ignore", "inherit"],
     });
-    renameSync(join(projectDir, draft), wasmFile);
+    renameSync(join(projectDir, draft), TEST_WASM);
     rmSync(join(projectDir, draft.replace(".wasm", ".d.ts")), { force: true });
   }
-  compiled = new WebAssembly.Module(readFileSync(wasmFile));
+  compiled = new WebAssembly.Module(readFileSync(TEST_WASM));
   return compiled;
 }
 

@@ -114,9 +114,9 @@ export class Flow {
   private deliver(given: Uint8Array, end: boolean): number {
     let chunk = given;
     if (this.filterBuffers) {
-      // The filter reads all that is buffered: the chunk goes there before the call.
-      this.hold(chunk);
-      if (this.closed) return NOT_CALLED;
+      // The filter reads all that is buffered: the chunk goes there before the call. Where that is
+      // too much Envoy has its answer ready, yet makes the call before it gives it.
+      this.keep(chunk);
       chunk = EMPTY;
     }
     this.current = chunk;
@@ -124,6 +124,10 @@ export class Flow {
     const status = this.owner.callBody(this, bytes, end);
     this.filterBuffers = false;
     if (this.closed) return status;
+    if (this.overLimit && !this.streaming) {
+      this.owner.tooLarge(this);
+      return status;
+    }
     switch (status) {
       case NOT_CALLED:
       case DataStatus.Continue:
@@ -197,10 +201,18 @@ export class Flow {
     this.current = EMPTY;
   }
 
-  private hold(chunk: Uint8Array): void {
+  private get overLimit(): boolean {
+    return this.bufferBytes > this.limitBytes;
+  }
+
+  private keep(chunk: Uint8Array): void {
     if (chunk.length > 0) this.buffer.push(chunk);
     this.bufferBytes += chunk.length;
-    if (this.bufferBytes <= this.limitBytes) return;
+  }
+
+  private hold(chunk: Uint8Array): void {
+    this.keep(chunk);
+    if (!this.overLimit) return;
     if (this.streaming) this.readDisabled = true;
     else this.owner.tooLarge(this);
   }
