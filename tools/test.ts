@@ -14,6 +14,9 @@ const REQUIRED = ["unit", "host", "filter", "fuzz", "llm", "e2e", "layout"];
 /** Files of these folders run alone: they measure time, or have threads of their own. */
 const ALONE = ["e2e", "bench", "start", "examples"];
 
+/** Folders whose tests need no filter. */
+const WITHOUT_FILTER = ["layout", "llm"];
+
 const started = Date.now();
 const parts = process.argv.slice(2);
 const { specs, files } = findSuites(parts);
@@ -53,8 +56,7 @@ if (specs.length + files.length === 0) {
   console.log(`No test file has ${parts.join(" or ")} in its path.`);
   failed++;
 }
-const onlyUnit = files.length === 0 && specs.length > 0;
-if (!onlyUnit) {
+if (files.some(({ suite }) => !WITHOUT_FILTER.includes(suite))) {
   for (const target of ["release", "debug"] as const) {
     const result = build(target);
     if (result.ok) {
