@@ -15,7 +15,7 @@ const REQUIRED = ["unit", "host", "filter", "fuzz", "llm", "e2e", "layout"];
 const ALONE = ["e2e", "bench", "start", "examples"];
 
 /** Folders whose tests need no filter. */
-const WITHOUT_FILTER = ["layout", "llm"];
+const WITHOUT_FILTER = ["layout", "llm", "tools", "bench"];
 
 const started = Date.now();
 const parts = process.argv.slice(2);

@@ -16,6 +16,9 @@ export interface FileResult {
   output: string;
 }
 
+/** Of one failed test, this much is shown. */
+const BLOCK_CHARS = 2500;
+
 const children = new Set<ChildProcess>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
@@ -76,7 +79,10 @@ export async function runFile({ path }: TestFile): Promise<FileResult> {
 /** The failed tests of a TAP output with their errors, and what the file printed around them. */
 function failuresOf(tap: string): string {
   const blocks = tap.match(/^( *)not ok .*(?:\n\1 {2}---\n[\s\S]*?\n\1 {2}\.\.\.)?/gm) ?? [];
-  return blocks.join("\n").slice(0, 12_000);
+  return blocks
+    .map((block) => block.slice(0, BLOCK_CHARS))
+    .join("\n")
+    .slice(0, 12_000);
 }
 
 /** Runs the AssemblyScript specs in one process. */
