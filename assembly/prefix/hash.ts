@@ -111,10 +111,10 @@ export class Hasher {
     if (left != 0) copyBytes(carry, p, left);
   }
 
-  /** Takes `word` as 8 bytes. */
-  updateWord(word: u64): void {
-    store<u64>(wordBytes, word);
-    this.update(wordBytes, 8);
+  /** Takes `word` as 4 bytes. */
+  updateU32(word: u32): void {
+    store<u32>(wordBytes, word);
+    this.update(wordBytes, 4);
   }
 
   /** The hash of all bytes so far; more may follow. */
@@ -179,5 +179,5 @@ function copyBytes(to: usize, from: usize, len: i32): void {
   if (len & 1) store<u8>(to + i, load<u8>(from + i));
 }
 
-const wordBytes = memory.data(8);
+const wordBytes = memory.data(4);
 const shared = new Hasher();

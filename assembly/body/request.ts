@@ -1,0 +1,105 @@
+/**
+ * Reads a request body as it streams in: one reader for chat completions, completions, Responses,
+ * Anthropic messages, embeddings and the engines' own APIs, whatever the path. It keeps facts and
+ * the chain of the prompt's boundaries, not the body. Readers are made once and used again.
+ */
+import { JsonScanner, ScanState } from "../json/scanner";
+import { Chain, SystemEnd } from "../prefix/chain";
+import { BodyStatus, Facts } from "./facts";
+import { BodyFields } from "./fields";
+import { RootReader } from "./root";
+
+/** Tokens that an image or a sound counts unless `seal` is told otherwise. */
+const MEDIA_TOKENS: u32 = 1024;
+
+@final
+export class RequestReader {
+  /** Filled by `finish`. */
+  readonly facts: Facts = new Facts();
+  /** Boundaries of the prompt, filled by `seal`. */
+  readonly chain: Chain;
+
+  private root: RootReader;
+  private scanner: JsonScanner;
+  private systemEnd: SystemEnd = new SystemEnd();
+
+  constructor() {
+    const root = new RootReader();
+    this.root = root;
+    this.scanner = new JsonScanner(root);
+    this.chain = root.content.chain;
+  }
+
+  /** Ready for another body. */
+  begin(fields: BodyFields): void {
+    this.facts.clear();
+    this.scanner.reset();
+    this.root.begin(this.scanner, fields);
+  }
+
+  /** The next bytes of the body, cut anywhere. */
+  feed(ptr: usize, len: i32): void {
+    if (len <= 0) return;
+    this.facts.bodyBytes += len;
+    this.scanner.feed(ptr, len);
+  }
+
+  /** Whether reading on is of no use: the body isn't what this reader reads. */
+  get isBroken(): bool {
+    return this.scanner.state != ScanState.Reading;
+  }
+
+  /**
+   * The body ends, or (`isTruncated`) the inspection of it: fills `facts`.
+   */
+  finish(isTruncated: bool): void {
+    const facts = this.facts;
+    const isReading = this.scanner.state == ScanState.Reading;
+    const isWhole = this.scanner.finish() == ScanState.Complete;
+    if (!isWhole && !(isTruncated && isReading)) {
+      const bytes = facts.bodyBytes;
+      facts.clear();
+      facts.bodyBytes = bytes;
+      this.chain.reset();
+      return;
+    }
+    const root = this.root;
+    const content = root.content;
+    if (!isWhole) root.cutOff();
+    root.settings.writeTo(facts);
+    facts.modelLen = root.modelLen;
+    memory.copy(facts.modelPtr, changetype<usize>(root.model), root.modelLen);
+    const messages = content.messages;
+    const system = content.system;
+    facts.promptCodePoints = messages.codePoints + system.codePoints;
+    facts.promptBytes = messages.bytes + system.bytes;
+    facts.tokenIds = messages.tokenIds;
+    facts.images = messages.images + system.images;
+    facts.audios = messages.audios + system.audios;
+    facts.prompts = max(content.prompts, 1);
+    facts.toolsHash = root.toolsHash;
+    facts.toolsBytes = root.toolsSize;
+    facts.systemHash = content.systemHash;
+    facts.firstUserHash = content.firstUserHash;
+    facts.nonceBytes = content.systemNonceBytes + content.messageNonceBytes;
+    facts.nonceSkipped = facts.nonceBytes > 0;
+    if (isTruncated) facts.status = BodyStatus.Truncated;
+    else if (messages.isEmpty && system.isEmpty) facts.status = BodyStatus.NoPrompt;
+    else facts.status = BodyStatus.Complete;
+  }
+
+  /**
+   * Gives the boundaries their ids. Call after `finish`, if the facts are readable.
+   * @param seed hash of all that must not share: model, adapter, cache salt, tenant
+   * @param mediaTokens tokens that an image or a sound counts
+   */
+  seal(seed: u64, mediaTokens: u32 = MEDIA_TOKENS): void {
+    const content = this.root.content;
+    const end = this.systemEnd;
+    end.isKnown = content.isSystemKnown;
+    end.bytes = content.system.bytes;
+    end.media = content.system.media;
+    const facts = this.facts;
+    this.chain.seal(seed, mediaTokens, facts.toolsHash, facts.toolsBytes, facts.systemHash, end);
+  }
+}
