@@ -26,17 +26,22 @@ let host: StaticArray<u8> = [];
 
 class ThinStream extends StreamContext {
   private seen: i32 = 0;
+  /** Let go; what comes now passes. */
+  private released: bool = false;
 
   onRequestHeaders(count: i32, endOfStream: bool): HeadersStatus {
     this.seen = 0;
+    this.released = false;
     return endOfStream ? HeadersStatus.Continue : HeadersStatus.StopIteration;
   }
 
   onRequestBody(size: i32, endOfStream: bool): DataStatus {
+    if (this.released) return DataStatus.Continue;
     if (size > this.seen && getBuffer(BufferType.RequestBody, this.seen, size - this.seen)) {
       this.seen = size;
     }
     if (!endOfStream && size < HOLD_LIMIT_BYTES) return DataStatus.StopIterationAndBuffer;
+    this.released = true;
     setHeader(HeaderMap.Request, HEADER, changetype<usize>(host), host.length);
     return DataStatus.Continue;
   }
