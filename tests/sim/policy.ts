@@ -36,6 +36,9 @@ export interface PolicyContext {
   /** What the server said at the last scrape, by `pollMs`; undefined before the first. */
   report(server: number): EngineReport | undefined;
   truth(server: number): ServerTruth;
+  /** The text of the server's /metrics now; undefined when it is dead. */
+  metrics(server: number): string | undefined;
+  nowMs(): number;
   /** Common to all gateways: a Redis. */
   shared: Map<string, unknown>;
   /** Sends a held request. */
@@ -52,6 +55,8 @@ export interface Policy {
   readonly pollMs: number;
   /** `attempt` counts the request's failed attempts. */
   choose(request: WorkRequest, nowMs: number, attempt: number): number;
+  /** The server has taken the request, now or soon after `choose` or `send`. */
+  onAccepted?(request: WorkRequest, server: number, nowMs: number): void;
   onFirstToken?(request: WorkRequest, server: number, nowMs: number): void;
   onFinish?(request: WorkRequest, server: number, nowMs: number, cachedTokens: number): void;
   /** The attempt failed; another choice follows. */

@@ -1,4 +1,5 @@
 import { Engine } from "../llm/engine.ts";
+import { metricsText } from "../llm/metrics.ts";
 import type { EngineOptions, EngineReport, Sequence } from "../llm/model.ts";
 import { TimeHeap } from "./heap.ts";
 import type { LoadSample, Outcome, RunResult } from "./outcome.ts";
@@ -39,6 +40,8 @@ const HEALTH_CHECK_MS = 1000;
 /** A client whose request broke sends it again after this. */
 const RESEND_MS = 10;
 const LOAD_SAMPLES = 240;
+/** Time 0 for servers that tell when they started. */
+const EPOCH_MS = 1_700_000_000_000;
 
 interface Gateway {
   policy: Policy;
@@ -55,7 +58,6 @@ export class World {
   private readonly gateways: Gateway[] = [];
   private readonly outcomes: Outcome[];
   private readonly followers = new Map<number, WorkRequest[]>();
-  private readonly sequences: (Sequence | undefined)[] = [];
   private readonly healthy: boolean[];
   private readonly excluded = new Set<number>();
   private readonly loads: LoadSample[] = [];
@@ -168,6 +170,8 @@ export class World {
       usable: (server) => (this.healthy[server] as boolean) && !this.excluded.has(server),
       report: (server) => reports[server],
       truth: (server) => this.truth(server),
+      metrics: (server) => this.metrics(server),
+      nowMs: () => this.nowMs,
       shared,
       send: (request, server) => this.send(this.outcomes[request.id] as Outcome, server),
       reject: (request) => this.end(this.outcomes[request.id] as Outcome, "rejected", this.nowMs),
@@ -198,6 +202,13 @@ export class World {
       slowFactor: () => engine.options.slowFactor,
       cacheTokens: () => engine.options.cacheTokens,
     };
+  }
+
+  private metrics(server: number): string | undefined {
+    const engine = this.engines[server];
+    if (engine === undefined || !engine.alive) return undefined;
+    const startedSeconds = (EPOCH_MS + engine.startedAtMs) / 1000;
+    return metricsText(engine, { model: "sim-model", processStartSeconds: startedSeconds });
   }
 
   private addArrivals(): void {
@@ -260,7 +271,12 @@ export class World {
       return;
     }
     outcome.server = server;
-    this.sequences[outcome.request.id] = engine.submit(outcome.request, this.nowMs);
+    engine.submit(outcome.request, this.nowMs);
+    const policy = this.policyOf(outcome);
+    if (policy.onAccepted === undefined) return;
+    this.events.push(this.nowMs, (nowMs) => {
+      if (outcome.server === server) policy.onAccepted?.(outcome.request, server, nowMs);
+    });
   }
 
   private fail(outcome: Outcome, server: number, nowMs: number, afterMs: number): void {

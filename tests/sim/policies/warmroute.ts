@@ -1,0 +1,287 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Call } from "../../host/calls.ts";
+import type { Stream } from "../../host/stream.ts";
+import { chatBody } from "../body.ts";
+import { FilterHost, isSettled } from "../filter.ts";
+import {
+  HELD,
+  type Policy,
+  type PolicyContext,
+  type PolicyFactory,
+  REJECTED,
+  usableServers,
+} from "../policy.ts";
+import type { WorkRequest } from "../workload.ts";
+
+const WASM = fileURLToPath(new URL("../../../build/warmroute.wasm", import.meta.url));
+
+const CHAT_PATH = "/v1/chat/completions";
+const CHOICE_HEADER = "x-gateway-destination-endpoint";
+const PEER_CLUSTER = "warmroute_peers";
+const PEER_PATH = "/warmroute/peers";
+
+/** One way between a gateway and a server or another gateway. */
+const SCRAPE_MS = 1;
+const PEER_MS = 0.5;
+
+export interface WarmrouteOptions {
+  workers: number;
+  /** Laid over the configuration, section by section. */
+  config: object;
+}
+
+/** The shipped filter, reading real bodies in the test host. */
+export function warmroute(options: WarmrouteOptions): PolicyFactory {
+  let module: WebAssembly.Module | undefined;
+  return (context) => {
+    module ??= new WebAssembly.Module(readFileSync(WASM));
+    return new WarmroutePolicy(context, options, module);
+  };
+}
+
+/** One request on its way: the stream in the filter, and the servers that may have it. */
+interface Trip {
+  request: WorkRequest;
+  stream: Stream;
+  servers: number[];
+  /** Which of `servers` was tried last. */
+  at: number;
+  answered: boolean;
+}
+
+function serverAddress(server: number): string {
+  return `10.0.${server >> 8}.${server & 255}:8000`;
+}
+
+function peerAddress(gateway: number): string {
+  return `10.1.0.${gateway}:10000`;
+}
+
+class WarmroutePolicy implements Policy {
+  /** The filter scrapes by itself. */
+  readonly pollMs = 0;
+  readonly filter: FilterHost;
+  private readonly context: PolicyContext;
+  private readonly trips = new Map<number, Trip>();
+  private readonly tripOf = new Map<Stream, Trip>();
+  private readonly servers = new Map<string, number>();
+  private readonly peers: WarmroutePolicy[];
+  private readonly peerCalls = new Map<Stream, (stream: Stream, nowMs: number) => void>();
+
+  constructor(context: PolicyContext, options: WarmrouteOptions, module: WebAssembly.Module) {
+    this.context = context;
+    for (let i = 0; i < context.servers; i += 1) this.servers.set(serverAddress(i), i);
+    let peers = context.shared.get("warmroute") as WarmroutePolicy[] | undefined;
+    if (peers === undefined) {
+      peers = [];
+      context.shared.set("warmroute", peers);
+    }
+    this.peers = peers;
+    peers.push(this);
+    this.filter = new FilterHost(
+      {
+        module,
+        config: merge(this.config(), options.config),
+        workers: options.workers,
+        startMs: context.random.next() * 50,
+      },
+      {
+        at: (timeMs, call) => context.at(timeMs, call),
+        onCall: (call) => this.answer(call),
+        onSettled: (stream, nowMs) => this.settled(stream, nowMs),
+      },
+    );
+  }
+
+  choose(request: WorkRequest, nowMs: number, attempt: number): number {
+    const earlier = this.trips.get(request.id);
+    if (attempt > 0 && earlier !== undefined) {
+      const next = this.fallBack(earlier, nowMs);
+      if (next !== HELD) return next;
+    }
+    return this.start(request, nowMs);
+  }
+
+  /** A streamed answer's headers come before its first token, as vLLM sends them. */
+  onAccepted(request: WorkRequest, server: number, nowMs: number): void {
+    const trip = this.trips.get(request.id);
+    if (trip !== undefined) this.filter.act(nowMs, () => this.begin(trip, server));
+  }
+
+  onFirstToken(request: WorkRequest, server: number, nowMs: number): void {
+    const trip = this.trips.get(request.id);
+    if (trip === undefined) return;
+    this.filter.act(nowMs, () => {
+      this.begin(trip, server);
+      trip.stream.responseBody(chunk({ choices: [{ index: 0, delta: { content: "a" } }] }));
+    });
+  }
+
+  onFinish(request: WorkRequest, server: number, nowMs: number, cachedTokens: number): void {
+    const trip = this.trips.get(request.id);
+    if (trip === undefined) return;
+    const usage = {
+      prompt_tokens: request.promptTokens,
+      total_tokens: request.promptTokens + request.outputTokens,
+      completion_tokens: request.outputTokens,
+      prompt_tokens_details: { cached_tokens: cachedTokens },
+    };
+    this.filter.act(nowMs, () => {
+      this.begin(trip, server);
+      const end = chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
+      trip.stream.responseBody(`${end}${chunk({ choices: [], usage })}data: [DONE]\n\n`, true);
+      trip.stream.done();
+    });
+    this.forget(trip);
+  }
+
+  onFailure(request: WorkRequest, _server: number, nowMs: number): void {
+    const trip = this.trips.get(request.id);
+    if (trip === undefined || !trip.answered) return;
+    // Broken in the middle: the client will send it anew.
+    this.filter.act(nowMs, () => trip.stream.upstreamReset());
+    this.forget(trip);
+  }
+
+  close(): void {
+    this.filter.close();
+  }
+
+  private config(): object {
+    const peerCount = this.context.gateways;
+    const peers = Array.from({ length: peerCount }, (_, gateway) => gateway)
+      .filter((gateway) => gateway !== this.context.gateway)
+      .map(peerAddress);
+    return {
+      hosts: [...this.servers.keys()],
+      ...(peers.length > 0 ? { peers: { cluster: PEER_CLUSTER, hosts: peers } } : {}),
+    };
+  }
+
+  private start(request: WorkRequest, nowMs: number): number {
+    const worker = this.context.random.below(this.filter.workers);
+    const stream = this.filter.request(worker, CHAT_PATH, chatBody(request), nowMs);
+    const trip = this.keep(request, stream);
+    return isSettled(stream) ? this.read(trip) : HELD;
+  }
+
+  private keep(request: WorkRequest, stream: Stream): Trip {
+    const trip: Trip = { request, stream, servers: [], at: 0, answered: false };
+    this.trips.set(request.id, trip);
+    this.tripOf.set(stream, trip);
+    return trip;
+  }
+
+  /** A held stream was let go or answered. */
+  private settled(stream: Stream, nowMs: number): void {
+    const peerCall = this.peerCalls.get(stream);
+    if (peerCall !== undefined) {
+      this.peerCalls.delete(stream);
+      peerCall(stream, nowMs);
+      return;
+    }
+    const trip = this.tripOf.get(stream);
+    if (trip === undefined) return;
+    const server = this.read(trip);
+    if (server === REJECTED) this.context.reject(trip.request);
+    else this.context.send(trip.request, server);
+  }
+
+  /** The choice in the header; without one it is Envoy's own, any server. */
+  private read(trip: Trip): number {
+    if (trip.stream.localReply !== undefined) {
+      this.forget(trip);
+      return REJECTED;
+    }
+    const list = trip.stream.headers.get(CHOICE_HEADER) ?? "";
+    for (const address of list.split(",")) {
+      const server = this.servers.get(address);
+      if (server !== undefined) trip.servers.push(server);
+    }
+    if (trip.servers.length === 0) {
+      trip.servers.push(this.context.random.pick(usableServers(this.context)));
+    }
+    return trip.servers[0] as number;
+  }
+
+  private begin(trip: Trip, server: number): void {
+    if (trip.answered) return;
+    trip.answered = true;
+    trip.stream.upstreamAddress = serverAddress(server);
+    trip.stream.responseHeaders([
+      [":status", "200"],
+      ["content-type", "text/event-stream; charset=utf-8"],
+    ]);
+  }
+
+  /** Envoy's retry: the next of the list, then 503 and the client tries again. */
+  private fallBack(trip: Trip, nowMs: number): number {
+    trip.at += 1;
+    const next = trip.servers[trip.at];
+    if (next !== undefined) return next;
+    this.filter.act(nowMs, () => trip.stream.upstreamReset());
+    this.forget(trip);
+    return HELD;
+  }
+
+  private forget(trip: Trip): void {
+    this.trips.delete(trip.request.id);
+    this.tripOf.delete(trip.stream);
+  }
+
+  /** Calls of the filter: scrapes and messages to other gateways. */
+  private answer(call: Call): void {
+    const target = call.headers.get(CHOICE_HEADER) ?? "";
+    const sentMs = this.context.nowMs();
+    if (call.cluster === PEER_CLUSTER) {
+      const peer = this.peers.find((_, gateway) => peerAddress(gateway) === target);
+      this.context.at(sentMs + PEER_MS, (nowMs) => peer?.hear(call, this, nowMs));
+      return;
+    }
+    const server = this.servers.get(target);
+    this.context.at(sentMs + SCRAPE_MS, (nowMs) => {
+      const text = server === undefined ? undefined : this.context.metrics(server);
+      this.filter.act(nowMs, () => {
+        if (text === undefined) call.refuse();
+        else call.respond(200, text);
+      });
+    });
+  }
+
+  private hear(call: Call, from: WarmroutePolicy, nowMs: number): void {
+    const worker = this.context.random.below(this.filter.workers);
+    const path = call.headers.get(":path") ?? PEER_PATH;
+    const stream = this.filter.request(worker, path, call.body, nowMs);
+    const reply = (answered: Stream, repliedMs: number): void => {
+      this.context.at(repliedMs + PEER_MS, (backMs) => {
+        const local = answered.localReply;
+        from.filter.act(backMs, () => {
+          if (local === undefined) call.refuse();
+          else call.respond(local.status, local.body);
+        });
+      });
+    };
+    if (isSettled(stream)) reply(stream, nowMs);
+    else this.peerCalls.set(stream, reply);
+  }
+}
+
+function chunk(value: object): string {
+  const head = { id: "chatcmpl-1", object: "chat.completion.chunk", model: "sim-model" };
+  return `data: ${JSON.stringify({ ...head, ...value })}\n\n`;
+}
+
+/** `over` laid over `base`, objects field by field. */
+function merge(base: object, over: object): object {
+  const merged = { ...base } as Record<string, unknown>;
+  for (const [key, value] of Object.entries(over)) {
+    const below = merged[key];
+    merged[key] = isObject(below) && isObject(value) ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

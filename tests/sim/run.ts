@@ -1,0 +1,21 @@
+import type { RunResult } from "./outcome.ts";
+import { BASELINES } from "./policies/index.ts";
+import { warmroute } from "./policies/warmroute.ts";
+import type { PolicyFactory } from "./policy.ts";
+import type { Workload } from "./workload.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+export interface RunOptions extends WorldOptions {
+  /** Worker threads of each warmroute gateway. */
+  workers: number;
+  /** Laid over warmroute's configuration. */
+  config: object;
+}
+
+/** Runs one policy over a workload. */
+export function runPolicy(name: string, workload: Workload, options: RunOptions): RunResult {
+  let factory: PolicyFactory | undefined = BASELINES[name];
+  if (name === "warmroute") factory = warmroute(options);
+  if (factory === undefined) throw new RangeError(`no policy ${name}`);
+  return new World(name, factory, workload, options).run();
+}
