@@ -1,5 +1,6 @@
 import { type EnvoyOptions, startEnvoy } from "../../tools/envoy/process.ts";
 import type { Contender, Setting } from "./contender.ts";
+import { luaFilter } from "./lua.ts";
 import { buildThin } from "./thin.ts";
 
 /** Envoy with the shipped bootstrap, less its access log, which costs the same everywhere. */
@@ -24,7 +25,15 @@ function withoutAccessLog(yaml: string): string {
   return yaml.replace(/^( *)access_log:\n(?:\1 +.*\n)+/m, "");
 }
 
-/** Envoy alone, the least filter that routes by bodies, and warmroute. */
+/** Puts a filter before the router. */
+function withFilter(yaml: string, filter: object): string {
+  return yaml.replace(
+    /^( *)- name: envoy\.filters\.http\.router$/m,
+    (router, indent: string) => `${indent}- ${JSON.stringify(filter)}\n${router}`,
+  );
+}
+
+/** Envoy alone, the least filter that routes by bodies, warmroute, and Envoy's Lua filter. */
 export function envoyContenders(configuration: object): Contender[] {
   return [
     envoy("envoy", () => ({ wasm: false })),
@@ -33,5 +42,9 @@ export function envoyContenders(configuration: object): Contender[] {
       configuration: hosts[0] ?? "",
     })),
     envoy("warmroute", ({ hosts }) => ({ configuration: { hosts, ...configuration } })),
+    envoy("lua hash", ({ hosts }) => ({
+      wasm: false,
+      edit: (yaml) => withFilter(withoutAccessLog(yaml), luaFilter(hosts)),
+    })),
   ];
 }
