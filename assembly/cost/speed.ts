@@ -3,9 +3,9 @@
  * milliseconds, all factors relative to the prior (1 = as configured; 3 = three times slower).
  */
 
-/** Factors stay within these bounds: a GPU is neither 50 × faster nor 50 × slower than its prior. */
-export const FACTOR_MIN: f64 = 0.02;
-export const FACTOR_MAX: f64 = 50;
+/** Factors stay within these bounds: from a server ten times as fast as the prior's to one that computes on a small CPU. */
+export const FACTOR_MIN: f64 = 0.1;
+export const FACTOR_MAX: f64 = 1000;
 /** One sample moves a factor by at most this ratio, so that one odd answer can't spoil it. */
 const STEP_MAX: f64 = 2;
 /** Weight of a sample once a factor is settled: about the last twelve count. */

@@ -84,7 +84,8 @@ export class Decider {
     this.locate(d, reader, r);
     r.promptTokens = d.promptTokens;
     r.outputTokens = d.outputTokens;
-    r.key = d.key != 0 ? d.key : mix(this.counter, <u64>nowMs);
+    r.key = d.tieKey != 0 ? d.tieKey : mix(this.counter, <u64>nowMs);
+    r.speedFactor = this.fleet.speeds.medianPrefill;
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
     price(this.candidates, r, this.weights);
@@ -140,18 +141,19 @@ export class Decider {
       if (key == 0) session = 0;
     }
     if (key == 0 && (session != 0 || d.readable)) {
-      key = conversationKey(seed, session, reader);
+      key = conversationKey(seed, session, facts);
     }
     d.key = key;
+    d.tieKey = session == 0 && facts.userHash != 0 ? mix(seed, facts.userHash) : key;
     if (key != 0 && session != 0) {
-      d.sessionTag = mix(key, SESSION_SALT);
       d.anyModelTag = anyModelTag(d.tenantHash, session);
+      d.sessionTag = d.readable ? mix(key, SESSION_SALT) : d.anyModelTag;
     }
     if (!d.readable) {
       d.reason = Reason.Opaque;
       return;
     }
-    reader.seal(seed);
+    reader.seal(seed, this.config.cost.tokensPerImage);
     // A body read in part: what follows is taken to be like what was read.
     const seen = <f64>facts.bodyBytes;
     const declared = <f64>d.contentLength;
@@ -166,6 +168,7 @@ export class Decider {
     d.reason = Reason.Opaque;
     if (d.headerSessionHash == 0) return;
     d.key = mix(mix(0, d.tenantHash), d.headerSessionHash);
+    d.tieKey = d.key;
     d.sessionTag = anyModelTag(d.tenantHash, d.headerSessionHash);
   }
 

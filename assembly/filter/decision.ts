@@ -35,6 +35,8 @@ export class Decision {
   reason: i32 = Reason.Bypass;
   /** Conversation key, 0 for none. */
   key: u64 = 0;
+  /** What ties fall by: the key, or the user where nothing but the user joins requests; 0 for nothing. */
+  tieKey: u64 = 0;
   /** Tags of the session in the location table, with and without its model (a body that can't be read has none), 0 for none. */
   sessionTag: u64 = 0;
   anyModelTag: u64 = 0;
@@ -70,6 +72,7 @@ export class Decision {
     this.complete = false;
     this.reason = Reason.Bypass;
     this.key = 0;
+    this.tieKey = 0;
     this.sessionTag = 0;
     this.anyModelTag = 0;
     this.promptTokens = 0;

@@ -101,7 +101,7 @@ export class Explain {
     if (d.key != 0) {
       this.put(KEY, scratch, writeHex16(scratch, d.key));
     }
-    if (d.modelLen > 0) this.put(MODEL, d.model, d.modelLen);
+    if (d.modelLen > 0) this.put(MODEL, scratch, writeVisible(d.model, d.modelLen));
     if (d.readable) this.tellPrompt(d);
     this.putNumber(QUEUED_MS, d.queuedMs);
   }
@@ -124,6 +124,15 @@ export class Explain {
     if (this.toHeaders) setHeader(HeaderMap.Response, field.header, ptr, len);
     else setProperty(field.property, ptr, len);
   }
+}
+
+/** Copies client-sent text into the scratch bytes with control characters masked, so that it can't break out of a header. */
+function writeVisible(ptr: usize, len: i32): i32 {
+  for (let i = 0; i < len; i++) {
+    const byte = load<u8>(ptr + i);
+    store<u8>(scratch + i, byte < 0x20 || byte == 0x7f ? 0x3f : byte);
+  }
+  return len;
 }
 
 function append(length: i32, part: Text): i32 {

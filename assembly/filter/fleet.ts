@@ -8,6 +8,7 @@ import { Lease } from "../state/lease";
 import { Locations } from "../state/locations";
 import { Responses } from "../state/responses";
 import { WorkerRow } from "../state/row";
+import { Speeds } from "./speeds";
 
 /**
  * This VM's view of one namespace: the tables that all workers share, with the local copies that make reading them cheap.
@@ -17,6 +18,7 @@ export class Fleet {
   readonly hosts: HostDirectory;
   readonly states: HostStates;
   readonly row: WorkerRow;
+  readonly speeds: Speeds;
   readonly inFlight: InFlight;
   readonly account: Account;
   readonly locations: Locations;
@@ -40,7 +42,9 @@ export class Fleet {
     const row = new WorkerRow(keys, instance);
     this.hosts = hosts;
     this.row = row;
-    this.states = new HostStates(keys, hosts);
+    const states = new HostStates(keys, hosts);
+    this.states = states;
+    this.speeds = new Speeds(hosts, states);
     this.inFlight = new InFlight(keys, hosts, row);
     this.account = new Account(hosts, row);
     this.locations = new Locations(keys, hosts, tableBytes);
@@ -53,6 +57,7 @@ export class Fleet {
   refresh(nowMs: f64): void {
     this.hosts.refresh();
     this.states.refresh();
+    this.speeds.refresh();
     this.row.heartbeat(nowMs);
     this.inFlight.refreshAll(nowMs);
   }

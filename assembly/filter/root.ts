@@ -1,4 +1,5 @@
-import { BodyFields, RequestReader } from "../body/request";
+import { BodyFields } from "../body/fields";
+import { RequestReader } from "../body/request";
 import { Config, RoutingMode } from "../config/config";
 import { parseConfig } from "../config/parse";
 import { BufferType, getBuffer } from "../host/buffers";

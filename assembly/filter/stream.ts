@@ -40,8 +40,10 @@ export class Stream extends StreamContext {
   usage: UsageReader | null = null;
   /** Bytes of the request's body that were read. */
   private seen: i32 = 0;
-  /** When the headers were held, ms. */
+  /** When the headers were held, or the body last made progress, ms. */
   heldMs: f64 = 0;
+  /** Whether its large body is watched for stalling. */
+  watched: bool = false;
 
   constructor(private root: Root) {
     super();
@@ -52,6 +54,7 @@ export class Stream extends StreamContext {
     this.phase = Phase.Passing;
     this.seen = 0;
     this.heldMs = 0;
+    this.watched = false;
     this.decision.reset();
     this.served.reset();
   }
@@ -82,7 +85,6 @@ export class Stream extends StreamContext {
       return HeadersStatus.Continue;
     }
     this.reader = reader;
-    this.heldMs = nowMs();
     root.heldStreams.add(this);
     return HeadersStatus.StopIteration;
   }
@@ -93,20 +95,26 @@ export class Stream extends StreamContext {
     root.heldStreams.prove();
     const reader = this.reader;
     if (!reader) return DataStatus.Continue;
-    const limit = root.config.inspectLimitBytes;
-    const until = min(size, limit);
-    while (this.seen < until) {
-      if (!getBuffer(BufferType.RequestBody, this.seen, min(PIECE_BYTES, until - this.seen))) break;
+    const until = min(size, root.config.inspectLimitBytes - this.seen);
+    let read = 0;
+    while (read < until) {
+      if (!getBuffer(BufferType.RequestBody, read, min(PIECE_BYTES, until - read))) break;
       if (outLen == 0) break;
-      this.seen += outLen;
+      read += outLen;
       reader.feed(outPtr, outLen);
     }
-    if (!endOfStream && size < limit && this.seen == until) return DataStatus.StopIterationAndBuffer;
-    this.readToEnd(!endOfStream || this.seen < size);
-    return DataStatus.Continue;
+    this.seen += read;
+    if (endOfStream || read < size || this.seen >= root.config.inspectLimitBytes) {
+      this.readToEnd(!endOfStream || read < size);
+      return DataStatus.Continue;
+    }
+    root.heldStreams.progress(this, this.seen);
+    // Not …AndBuffer: that answers 413 over the buffer limit. This one shows each chunk once and only slows the client down.
+    return DataStatus.StopIterationAndWatermark;
   }
 
   onRequestTrailers(count: i32): TrailersStatus {
+    // Trailers come in place of an end with the last chunk.
     if (this.phase == Phase.Reading && this.reader) this.readToEnd(false);
     return TrailersStatus.Continue;
   }
@@ -139,9 +147,13 @@ export class Stream extends StreamContext {
 
   /** Routes a held request by its headers alone: this Envoy brought no body callback in time. */
   releaseUnread(): void {
-    this.root.heldStreams.remove(this);
     this.dropReader();
     if (this.phase == Phase.Reading) this.decide(null);
+  }
+
+  /** Routes a held request by what has come of its body: nothing more does. */
+  releaseStalled(): void {
+    if (this.phase == Phase.Reading) this.readToEnd(true);
   }
 
   /** Gives the body reader back. */

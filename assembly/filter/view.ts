@@ -20,6 +20,7 @@ export class View {
   fill(c: Candidates, model: u64, nowMs: f64): i32 {
     const hosts = this.fleet.hosts;
     const inFlight = this.fleet.inFlight;
+    const speeds = this.fleet.speeds;
     let usable = 0;
     c.count = hosts.count;
     for (let slot = 0; slot < c.count; slot++) {
@@ -45,8 +46,8 @@ export class View {
       unchecked((c.kvUsage[slot] = report ? HostRecord.kvUsage(at) : NaN));
       unchecked((c.gpuUtilization[slot] = report ? HostRecord.gpuUtilization(at) : NaN));
       unchecked((c.freshness[slot] = this.freshness(at, nowMs)));
-      unchecked((c.prefillFactor[slot] = factorOr1(HostRecord.prefillFactor(at))));
-      unchecked((c.decodeFactor[slot] = factorOr1(HostRecord.decodeFactor(at))));
+      unchecked((c.prefillFactor[slot] = unchecked(speeds.prefill[slot])));
+      unchecked((c.decodeFactor[slot] = unchecked(speeds.decode[slot])));
       unchecked((c.fill[slot] = Math.min(1, clock / capacity)));
     }
     return usable;

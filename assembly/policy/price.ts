@@ -19,6 +19,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const unknownRunning = busiestReport(c, c.running);
   const unknownWaiting = busiestReport(c, c.waiting);
   const home = homeOf(c, r.key);
+  const tieMs = w.tieMs * Math.min(r.speedFactor, 1);
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const prefillFactor = unchecked(c.prefillFactor[slot]);
@@ -53,11 +54,11 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     const pressureMs = w.pressure * pressure * (prefillMs + decodeMs);
 
     let cost = waitMs + countedMs + decodeMs + othersMs + evictionMs + pressureMs;
-    cost += w.tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
+    cost += tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
     if (slot != home && r.sharedTokens < HOME_KNOWN_SHARE * r.promptTokens) {
       cost += w.home * Math.min(r.promptTokens, HOME_TOKENS) * perTokenMs;
     }
-    if (r.sessionSlot >= 0 && slot != r.sessionSlot) cost += SESSION_TIES * w.tieMs;
+    if (r.sessionSlot >= 0 && slot != r.sessionSlot) cost += SESSION_TIES * tieMs;
     unchecked((c.waitMs[slot] = waitMs));
     unchecked((c.prefillMs[slot] = prefillMs));
     unchecked((c.costMs[slot] = cost));

@@ -13,6 +13,8 @@ export class RequestCost {
   forks: f64 = 0;
   /** Prefill ms of a mean request: what one reported waiting request stands for. */
   meanWorkMs: f64 = 0;
+  /** How fast the fleet is, over the priors: the tie term is worth as many tokens on any fleet. */
+  speedFactor: f64 = 1;
   /** Share of prompt tokens that were cached lately: what cached tokens are worth. */
   reuseShare: f64 = 0;
 }

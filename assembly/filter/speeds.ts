@@ -1,0 +1,68 @@
+import { factorOr1 } from "../cost/speed";
+import { HostDirectory } from "../state/hosts";
+import { HostRecord } from "../state/hostrecord";
+import { HostStates } from "../state/hoststates";
+import { MAX_HOSTS } from "../state/layout";
+
+/** Factors within this log distance of the fleet's median are taken to be the median: measuring noise of equal servers. */
+const EQUAL: f64 = 0.15;
+/** From this log distance on a factor counts in full. */
+const DIFFERENT: f64 = 0.4;
+
+/**
+ * Speed factors as a choice uses them. Equal servers never measure exactly equal, and on a long answer a few percent would
+ * outweigh a short conversation's cache; so only clear differences from the fleet's median count, smoothly.
+ */
+export class Speeds {
+  readonly prefill: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly decode: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  /** The fleet's median prefill factor. */
+  medianPrefill: f64 = 1;
+  private sorted: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+
+  constructor(
+    private hosts: HostDirectory,
+    private states: HostStates,
+  ) {
+    this.prefill.fill(1);
+    this.decode.fill(1);
+  }
+
+  /** Takes the learned factors over: at ticks. */
+  refresh(): void {
+    const count = this.hosts.count;
+    for (let slot = 0; slot < count; slot++) {
+      const at = this.states.at(slot);
+      unchecked((this.prefill[slot] = factorOr1(HostRecord.prefillFactor(at))));
+      unchecked((this.decode[slot] = factorOr1(HostRecord.decodeFactor(at))));
+    }
+    this.medianPrefill = this.shrink(this.prefill, count);
+    this.shrink(this.decode, count);
+  }
+
+  /** Draws factors towards their median; returns that. */
+  private shrink(factors: StaticArray<f64>, count: i32): f64 {
+    const median = this.median(factors, count);
+    for (let slot = 0; slot < count; slot++) {
+      const distance = Math.log(unchecked(factors[slot]) / median);
+      const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
+      unchecked((factors[slot] = median * Math.exp(distance * weight)));
+    }
+    return median;
+  }
+
+  private median(factors: StaticArray<f64>, count: i32): f64 {
+    let used = 0;
+    for (let slot = 0; slot < count; slot++) {
+      if (!this.hosts.isKnown(slot)) continue;
+      const value = unchecked(factors[slot]);
+      let place = used++;
+      while (place > 0 && unchecked(this.sorted[place - 1]) > value) {
+        unchecked((this.sorted[place] = unchecked(this.sorted[place - 1])));
+        place--;
+      }
+      unchecked((this.sorted[place] = value));
+    }
+    return used > 0 ? unchecked(this.sorted[(used - 1) >> 1]) : 1;
+  }
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chat, Gateway, hostNames } from "./gateway.ts";
+
+const ROUTING = "x-gateway-destination-endpoint";
+
+test("what isn't inference is never paused and carries no routing header of the client's", () => {
+  const gateway = new Gateway(hostNames(2));
+  for (const [method, path, body] of [
+    ["GET", "/v1/models", ""],
+    ["HEAD", "/v1/chat/completions", ""],
+    ["DELETE", "/v1/responses/1", ""],
+    ["POST", "/files/upload", "x".repeat(100_000)],
+    ["POST", "/v1/chat/completions", ""],
+  ] as const) {
+    const exchange = gateway.send(Buffer.from(body), {
+      method,
+      path,
+      headers: { [ROUTING]: "10.9.9.9:1" },
+    });
+    assert.equal(exchange.stream.headers.get(ROUTING), undefined, path);
+    assert.equal(exchange.stream.request.sentBytes, body.length, path);
+    exchange.answer();
+    assert.equal(exchange.debug("reason"), "bypass");
+  }
+});
+
+test("a client's routing header is removed on opaque and malformed requests too", () => {
+  const gateway = new Gateway([]);
+  for (const headers of [
+    { [ROUTING]: "10.9.9.9:1", "content-encoding": "gzip" },
+    { [ROUTING]: "10.9.9.9:1" },
+  ]) {
+    const exchange = gateway.send("{broken", { headers });
+    assert.equal(exchange.stream.headers.get(ROUTING), undefined);
+  }
+});
+
+test("in flight: counted once each way, whatever the end", () => {
+  const host = "10.0.0.1:8000";
+  const gateway = new Gateway([host]);
+  const at = () => {
+    gateway.host.advance(100);
+    return gateway.inFlight(host);
+  };
+  const [r1, r2, r3] = ["r1", "r2", "r3"].map((name) => gateway.send(chat(name)));
+  assert.equal(at(), 3);
+  r1?.stream.clientReset();
+  assert.equal(at(), 2);
+  r2?.stream.upstreamReset();
+  r3?.answer({ status: 503 });
+  r3?.stream.done();
+  assert.equal(at(), 0);
+  for (let i = 0; i < 5; i++) gateway.send(chat(`s${i}`)).begin().end();
+  assert.equal(at(), 0);
+});
+
+test("a worker that dies takes its load with it", () => {
+  const host = "10.0.0.1:8000";
+  const gateway = new Gateway([host], { workers: 2 });
+  for (let i = 0; i < 5; i++) gateway.send(chat(`x${i}`), { worker: 1 });
+  gateway.host.advance(200);
+  assert.equal(gateway.inFlight(host), 5);
+  gateway.roots[1]?.setTickPeriod(0);
+  gateway.host.advance(6000);
+  assert.equal(gateway.inFlight(host), 0);
+});
+
+test("without a usable host Envoy decides", () => {
+  const gateway = new Gateway([]);
+  const exchange = gateway.send(chat("hi"));
+  assert.deepEqual(exchange.choice, []);
+  exchange.answer({ host: "10.0.0.7:8000" });
+  // From its answer the host is known.
+  assert.equal(gateway.send(chat("hi")).target, "10.0.0.7:8000");
+});
+
+test("an Envoy that can't pause headers: the first request is released, then headers alone route", () => {
+  const gateway = new Gateway(hostNames(3), { allowOnHeadersStopIteration: false });
+  const stuck = gateway.send(chat("hello"), { headers: { "x-session-id": "s" } });
+  assert.equal(stuck.stream.request.sentHeaders, undefined);
+  gateway.host.advance(1200);
+  assert.notEqual(stuck.stream.request.sentHeaders, undefined);
+  assert.equal(stuck.choice.length, 3);
+  const log = gateway.host.logs.map((line) => line.message).join("\n");
+  assert.match(log, /allow_on_headers_stop_iteration/);
+  stuck.answer();
+  const next = gateway.send(chat("hello again"), { headers: { "x-session-id": "s" } });
+  assert.equal(next.target, stuck.target);
+  assert.equal(gateway.stat("headers_not_held_total"), 2);
+});
+
+test("a slow client isn't taken for an Envoy that can't pause", () => {
+  const gateway = new Gateway(hostNames(3));
+  gateway.send(chat("first"));
+  const root = gateway.roots[0];
+  assert.ok(root);
+  const slow = root.createStream();
+  slow.requestHeaders([
+    [":method", "POST"],
+    [":path", "/v1/chat/completions"],
+    ["content-type", "application/json"],
+  ]);
+  gateway.host.advance(5000);
+  assert.equal(slow.request.sentHeaders, undefined);
+  slow.requestBody(JSON.stringify(chat("late")), true);
+  assert.ok(slow.headers.get(ROUTING));
+});
+
+test("a body over the inspect limit is decided from its start and streams on", () => {
+  const gateway = new Gateway(hostNames(3), { config: { inspect_limit_bytes: 65536 } });
+  const text = "k".repeat(3_000_000);
+  const exchange = gateway.send(chat(text), { chunk: 16384 });
+  assert.equal(exchange.choice.length, 3);
+  exchange.answer();
+  assert.equal(exchange.stream.localReply, undefined);
+  const tokens = Number(exchange.debug("prompt-tokens"));
+  assert.ok(tokens > 700_000 && tokens < 800_000, `${tokens}`);
+});
+
+test("a refused configuration says where and what was expected", () => {
+  assert.throws(
+    () => new Gateway([], { config: { metrics: { interval_ms: -5 } } }),
+    /metrics\.interval_ms: expected 10\.\.3600000, got -5/,
+  );
+});
+
+test("all statistics exist from the start, at zero", () => {
+  const names = new Gateway(hostNames(1)).host.metrics.names();
+  for (const name of [
+    "decisions_total.reason.session",
+    "scrapes_total",
+    "scrape_failures_total",
+    "stale_hosts",
+    "table_entries",
+    "table_evictions_total",
+    "expected_cached_tokens_total",
+    "reported_cached_tokens_total",
+    "internal_errors_total",
+    "queue_length",
+    "queue_wait_ms",
+    "in_flight.host.10.0.0.1:8000",
+  ]) {
+    assert.ok(names.includes(`warmroute.${name}`), name);
+  }
+});
+
+test("properties for access logs are there without debug headers", () => {
+  const gateway = new Gateway(hostNames(2), { config: { debug_headers: false } });
+  const exchange = gateway.send(chat("hello")).answer();
+  assert.equal(exchange.debug("reason"), undefined);
+  assert.equal(exchange.stream.property("warmroute.reason"), "cold");
+  assert.equal(exchange.stream.property("warmroute.host"), exchange.target);
+  assert.equal(exchange.stream.property("warmroute.prompt_chars"), "5");
+});
+
+test("a model name can't smuggle a header", () => {
+  const gateway = new Gateway(hostNames(1));
+  const exchange = gateway.send(chat("x", { model: "a\r\nset-cookie: b" })).answer();
+  assert.doesNotMatch(exchange.debug("model") ?? "", /[\r\n]/);
+});
