@@ -39,8 +39,10 @@ export function parseConfig(ptr: usize, len: i32): ConfigResult {
   return new ConfigResult(config, "");
 }
 
+/** Whether there is nothing but white space, a byte order mark before it aside. */
 function isBlank(ptr: usize, len: i32): bool {
-  for (let i = 0; i < len; i++) {
+  const marked = len >= 3 && load<u16>(ptr) == 0xbbef && load<u8>(ptr + 2) == 0xbf;
+  for (let i = marked ? 3 : 0; i < len; i++) {
     const byte = load<u8>(ptr + i);
     if (byte != 0x20 && byte != 0x09 && byte != 0x0a && byte != 0x0d) return false;
   }

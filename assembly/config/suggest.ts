@@ -26,31 +26,51 @@ export function nearest(name: string, candidates: Array<string>): string {
 
 /** Whether two names differ in nothing but case and punctuation. */
 export function sameName(a: string, b: string): bool {
-  return a.length <= MAX_NAME && plainOf(a) == plainOf(b);
+  let i = nextPlain(a, 0);
+  let j = nextPlain(b, 0);
+  while (i < a.length && j < b.length) {
+    if (lowerAt(a, i) != lowerAt(b, j)) return false;
+    i = nextPlain(a, i + 1);
+    j = nextPlain(b, j + 1);
+  }
+  return i == a.length && j == b.length;
 }
 
 /** Lower case, letters and digits alone: `intervalMs`, `interval-ms` and `interval_ms` are one. */
-function plainOf(name: string): string {
-  let plain = "";
-  for (let i = 0; i < name.length; i++) {
-    const code = name.charCodeAt(i);
-    const lower = code >= 65 && code <= 90 ? code | 32 : code;
-    if ((lower >= 97 && lower <= 122) || (lower >= 48 && lower <= 57)) {
-      plain += String.fromCharCode(lower);
-    }
+function plainOf(name: string): StaticArray<i32> {
+  let count = 0;
+  for (let i = nextPlain(name, 0); i < name.length; i = nextPlain(name, i + 1)) count++;
+  const plain = new StaticArray<i32>(count);
+  let at = 0;
+  for (let i = nextPlain(name, 0); at < count; i = nextPlain(name, i + 1)) {
+    plain[at++] = lowerAt(name, i);
   }
   return plain;
 }
 
+/** Position of the first letter or digit (ASCII) from `at`; the length if there is none. */
+function nextPlain(name: string, at: i32): i32 {
+  for (; at < name.length; at++) {
+    const code = lowerAt(name, at);
+    if ((code >= 97 && code <= 122) || (code >= 48 && code <= 57)) break;
+  }
+  return at;
+}
+
+function lowerAt(name: string, at: i32): i32 {
+  const code = name.charCodeAt(at);
+  return code >= 65 && code <= 90 ? code | 32 : code;
+}
+
 /** Levenshtein's distance: letters to insert, drop or replace. */
-function distance(a: string, b: string): i32 {
+function distance(a: StaticArray<i32>, b: StaticArray<i32>): i32 {
   const row = new StaticArray<i32>(b.length + 1);
   for (let j = 0; j <= b.length; j++) row[j] = j;
   for (let i = 1; i <= a.length; i++) {
     let diagonal = row[0];
     row[0] = i;
     for (let j = 1; j <= b.length; j++) {
-      const replaced = diagonal + (a.charCodeAt(i - 1) == b.charCodeAt(j - 1) ? 0 : 1);
+      const replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
       diagonal = row[j];
       row[j] = min(replaced, min(diagonal, row[j - 1]) + 1);
     }

@@ -243,6 +243,7 @@ test("unusual spellings of right configurations are taken", () => {
     ["", "routing.fallbacks", 2],
     [" \n\t\r ", "routing.fallbacks", 2],
     ["{}", "routing.fallbacks", 2],
+    ["\ufeff \n", "routing.fallbacks", 2],
     ['\ufeff{"routing": {"fallbacks": 3}}', "routing.fallbacks", 3],
     ['{"routing": {"fallbacks": 3.0}}', "routing.fallbacks", 3],
     ['{"routing": {"fallbacks": 0.3e1}}', "routing.fallbacks", 3],

@@ -65,11 +65,10 @@ test(`${RUNS} seeded mutations of bytes`, () => {
   ];
   let taken = 0;
   for (const seed of seeds) assert.ok(examine(seed));
-  const before = parser.memoryBytes;
   for (let i = 0; i < RUNS; i++) taken += examine(mutateBytes(random.pick(seeds), random)) ? 1 : 0;
   if (RUNS >= 1000) assert.ok(taken > RUNS / 50 && taken < RUNS / 2, `${taken} taken`);
-  const grown = parser.memoryBytes - before;
-  assert.ok(grown <= 1 << 20, `memory grew by ${grown} bytes`);
+  // A parse needs some 100 KiB; what earlier parses left is free again.
+  assert.ok(parser.memoryBytes <= 1 << 20, `memory grew to ${parser.memoryBytes} bytes`);
 });
 
 /** Values near the edges of what fields take. */
