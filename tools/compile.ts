@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { DEBUG_WASM, ROOT, WASM } from "./paths.ts";
+import { DEBUG_WASM, GIVEN_WASM, ROOT, WASM } from "./paths.ts";
 
 /** What a compilation gave: the file with its size and the time it took, or the compiler's word. */
 export type BuildResult =
@@ -24,7 +24,7 @@ export function build(target: "release" | "debug"): BuildResult {
   const output = `${result.stdout}${result.stderr}`.trim();
   if (result.status !== 0) return { ok: false, message: output || "asc failed without a word" };
   if (output !== "") console.warn(output);
-  const file = target === "release" ? WASM : DEBUG_WASM;
+  const file = target === "release" ? join(ROOT, "build", "warmroute.wasm") : DEBUG_WASM;
   return {
     ok: true,
     file: relative(ROOT, file),
@@ -33,8 +33,14 @@ export function build(target: "release" | "debug"): BuildResult {
   };
 }
 
-/** Compiles the release filter unless build/warmroute.wasm is newer than all it is made of. */
+/**
+ * Compiles the release filter unless build/warmroute.wasm is newer than all it is made of, or
+ * $WARMROUTE_WASM names another.
+ */
 export function buildIfStale(): BuildResult {
+  if (GIVEN_WASM !== undefined) {
+    return { ok: true, file: GIVEN_WASM, bytes: statSync(GIVEN_WASM).size, ms: 0 };
+  }
   if (existsSync(WASM) && statSync(WASM).mtimeMs > newestSourceMs()) {
     return { ok: true, file: relative(ROOT, WASM), bytes: statSync(WASM).size, ms: 0 };
   }
