@@ -27,6 +27,11 @@ export const enum ScanState {
 }
 
 const enum At {
+  // Inside something: read by other means.
+  Text,
+  KeyText,
+  Number,
+  // Between: read byte by byte.
   Start,
   Bom,
   Value,
@@ -35,9 +40,6 @@ const enum At {
   Key,
   Colon,
   After,
-  Text,
-  KeyText,
-  Number,
   Literal,
   Done,
 }
@@ -104,11 +106,7 @@ export class JsonScanner {
         }
       } else if (at == At.Number) {
         p = this.readNumber(p, end);
-      } else {
-        this.structure(load<u8>(p));
-        p++;
-        if (this.at == At.Number) p--;
-      }
+      } else p = this.readStructure(p, end);
       if (this.state != ScanState.Reading) return;
     }
   }
@@ -126,11 +124,27 @@ export class JsonScanner {
 
   private fail(): void {
     this.state = ScanState.Malformed;
+    this.at = At.Text;
   }
 
   @inline
   private after(): At {
     return this.depth == 0 ? At.Done : At.After;
+  }
+
+  /** Bytes outside strings and numbers; stops in front of a number and behind an opening quote. */
+  private readStructure(start: usize, end: usize): usize {
+    let p = start;
+    do {
+      const c = <u32>load<u8>(p);
+      const at = this.at;
+      if (at == At.Colon && c == 0x3a) this.at = At.Value;
+      else if (at == At.After && c == 0x2c) this.at = this.inObject ? At.Key : At.Value;
+      else this.structure(c);
+      if (this.at == At.Number) return p;
+      p++;
+    } while (p < end && this.at > At.Number);
+    return p;
   }
 
   /** One byte outside strings and numbers. */
@@ -226,6 +240,7 @@ export class JsonScanner {
   private openLevel(isObject: bool): bool {
     if (this.depth == MAX_DEPTH) {
       this.state = ScanState.TooDeep;
+      this.at = At.Text;
       return false;
     }
     const word = this.depth >> 5;
@@ -275,6 +290,10 @@ export class JsonScanner {
     let p = start;
     let at = this.number;
     if (at == NumberAt.Sign && load<u8>(p) == 0x2d && this.numberLen == 0) p++;
+    if (at == NumberAt.Whole || (p < end && at == NumberAt.Sign && load<u8>(p) - 0x31 <= 8)) {
+      at = NumberAt.Whole;
+      while (p < end && load<u8>(p) - 0x30 <= 9) p++;
+    }
     while (p < end) {
       const next = numberStep(at, load<u8>(p));
       if (next == NumberAt.Stop) {

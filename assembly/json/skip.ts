@@ -3,8 +3,9 @@
 /** Bytes searched between two looks at the limit. */
 const STRIDE: usize = 64;
 
+/** All ones in each byte that isn't plain string content. */
 @inline
-function special(x: v128): v128 {
+export function special(x: v128): v128 {
   // Signed comparison: 0x80..0xFF are negative, so one test finds controls and non-ASCII bytes.
   return v128.or(
     i8x16.lt_s(x, i8x16.splat(0x20)),
@@ -16,7 +17,13 @@ function special(x: v128): v128 {
  * First address in `p..end` of a byte that isn't plain string content: a quote, a backslash, a
  * control below 0x20, or the first byte of anything outside ASCII. `end` where there is none.
  */
-export function skipPlain(p: usize, end: usize): usize {
+export function skipPlain(start: usize, end: usize): usize {
+  let p = start;
+  if (p + 16 <= end) {
+    const mask = i8x16.bitmask(special(v128.load(p)));
+    if (mask != 0) return p + ctz(mask);
+    p += 16;
+  }
   while (p + STRIDE <= end) {
     const a = special(v128.load(p));
     const b = special(v128.load(p, 16));

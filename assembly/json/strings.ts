@@ -11,7 +11,7 @@
  *     … E6 9D | B1 …         pending = 2 bytes of a sequence of 3
  */
 import { JsonSink } from "./sink";
-import { copyShort, skipPlain } from "./skip";
+import { copyShort, skipPlain, special } from "./skip";
 import {
   checkSequence,
   REPLACEMENT,
@@ -21,6 +21,7 @@ import {
   sequenceLength,
   writeCodePoint,
 } from "./utf8";
+import { passedTails, skipText } from "./utf8block";
 
 /** Longest key that comes whole, in bytes. */
 export const MAX_KEY_BYTES: i32 = 256;
@@ -112,10 +113,15 @@ export class StringReader {
       let tails: i32 = 0;
       p = skipPlain(p, limit);
       while (p < limit && load<u8>(p) >= 0x80) {
-        const n = checkSequence(p, end);
-        if (n <= 0) break;
-        tails += n - 1;
-        p += n;
+        p = skipText(p, limit);
+        tails += passedTails;
+        if (p >= limit) break;
+        if (load<u8>(p) >= 0x80) {
+          const n = checkSequence(p, end);
+          if (n <= 0) break;
+          tails += n - 1;
+          p += n;
+        }
         if (p < limit && load<u8>(p) < 0x80) p = skipPlain(p, limit);
       }
       const len = <i32>(p - run);
@@ -134,6 +140,7 @@ export class StringReader {
       if (c == 0x5c) {
         p = this.escapeFrom(p + 1, end);
         if (this.outcome == StringEnd.Broken) return p;
+        if (!this.isKey && !this.skip && this.high == 0) p = this.gather(p, end);
       } else if (c < 0x20) {
         this.outcome = StringEnd.Broken;
         return p;
@@ -149,6 +156,44 @@ export class StringReader {
       }
     }
     this.flush();
+    return p;
+  }
+
+  /**
+   * Copies ASCII text with escapes into the scratch: the fast way through what has many of them.
+   * Stops in front of anything else, and of a run that is long enough to be given where it lies.
+   */
+  private gather(start: usize, end: usize): usize {
+    let p = start;
+    let run = start;
+    let out = this.scratch + this.outLen;
+    const full = this.scratch + (SCRATCH_BYTES - 16);
+    while (p + 18 <= end) {
+      if (out > full) {
+        this.outLen = <i32>(out - this.scratch);
+        this.flush();
+        out = this.scratch;
+      }
+      const block = v128.load(p);
+      v128.store(out, block);
+      const mask = i8x16.bitmask(special(block));
+      if (mask == 0) {
+        p += 16;
+        out += 16;
+        if (<i32>(p - run) >= DIRECT_RUN) break;
+        continue;
+      }
+      const room = ctz(mask);
+      p += room;
+      out += room;
+      if (load<u8>(p) != 0x5c) break;
+      const value = load<u8>(SIMPLE_ESCAPES + load<u8>(p, 1));
+      if (value == 0) break;
+      store<u8>(out++, value);
+      p += 2;
+      run = p;
+    }
+    this.outLen = <i32>(out - this.scratch);
     return p;
   }
 
@@ -174,7 +219,7 @@ export class StringReader {
         this.hexLeft = 4;
         return true;
       }
-      const value = simpleEscape(c);
+      const value = <u32>load<u8>(SIMPLE_ESCAPES + c);
       if (value == 0) return false;
       if (this.high != 0) this.dropHigh();
       this.escape = Escape.None;
@@ -326,24 +371,13 @@ export class StringReader {
   }
 }
 
-/** What stands for `c` behind a backslash, or 0. */
-function simpleEscape(c: u32): u32 {
-  switch (c) {
-    case 0x22:
-    case 0x5c:
-    case 0x2f:
-      return c;
-    case 0x62:
-      return 0x08;
-    case 0x66:
-      return 0x0c;
-    case 0x6e:
-      return 0x0a;
-    case 0x72:
-      return 0x0d;
-    case 0x74:
-      return 0x09;
-    default:
-      return 0;
-  }
-}
+/** By the byte behind a backslash: what the two stand for, or 0. */
+const SIMPLE_ESCAPES = memory.data(256);
+store<u8>(SIMPLE_ESCAPES + 0x22, 0x22);
+store<u8>(SIMPLE_ESCAPES + 0x5c, 0x5c);
+store<u8>(SIMPLE_ESCAPES + 0x2f, 0x2f);
+store<u8>(SIMPLE_ESCAPES + 0x62, 0x08);
+store<u8>(SIMPLE_ESCAPES + 0x66, 0x0c);
+store<u8>(SIMPLE_ESCAPES + 0x6e, 0x0a);
+store<u8>(SIMPLE_ESCAPES + 0x72, 0x0d);
+store<u8>(SIMPLE_ESCAPES + 0x74, 0x09);

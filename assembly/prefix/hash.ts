@@ -113,6 +113,12 @@ export class Hasher {
 
   /** Takes `word` as 4 bytes. */
   updateU32(word: u32): void {
+    const held = <i32>this.total & (BLOCK - 1);
+    if (held <= BLOCK - 8) {
+      store<u32>(changetype<usize>(this.carry) + held, word);
+      this.total += 4;
+      return;
+    }
     store<u32>(wordBytes, word);
     this.update(wordBytes, 4);
   }
@@ -124,11 +130,9 @@ export class Hasher {
     const b = step(this.b, load<u64>(carry, 8), K2);
     const c = step(this.c, load<u64>(carry, 16), K3);
     const d = step(this.d, load<u64>(carry, 24), K4);
-    let x = avalanche(a ^ (this.total * K2));
-    x = (x ^ b) * K1;
-    x = avalanche(x ^ c);
-    x = (x ^ d) * K3;
-    x = avalanche(x);
+    const left = (a * K3) ^ rotl(b, 23);
+    const right = (c * K4) ^ rotl(d, 41);
+    const x = avalanche(left + right * K1 + this.total * K2);
     return x == 0 ? 1 : x;
   }
 
