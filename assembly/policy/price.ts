@@ -58,7 +58,10 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     if (slot != home && r.sharedTokens < HOME_KNOWN_SHARE * r.promptTokens) {
       cost += w.home * Math.min(r.promptTokens, HOME_TOKENS) * perTokenMs;
     }
-    if (r.sessionSlot >= 0 && slot != r.sessionSlot) cost += SESSION_TIES * tieMs;
+    // A conversation of one's own stays where it is in ties, wherever its home would be.
+    const own = r.sessionSlot >= 0 || (r.sharedTokens > 0 && r.forks == 0);
+    const stays = r.sessionSlot >= 0 ? slot == r.sessionSlot : missing == 0;
+    if (own && !stays) cost += SESSION_TIES * tieMs;
     unchecked((c.waitMs[slot] = waitMs));
     unchecked((c.prefillMs[slot] = prefillMs));
     unchecked((c.costMs[slot] = cost));
@@ -69,7 +72,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
 const HOME_KNOWN_SHARE: f64 = 0.3;
 /** The home bonus grows with the prompt up to here, tokens. */
 const HOME_TOKENS: f64 = 30000;
-/** What a known session is worth beyond what its chain shows cached, in ties. */
+/** What a known conversation's place is worth beyond what is cached there, in ties. */
 const SESSION_TIES: f64 = 2;
 
 /** Usable host with the highest rendezvous score, −1 for none. */
