@@ -12,7 +12,7 @@ export function buildThin(): string {
   const options = [
     ...["--config", shim, "--runtime", "minimal", "--exportStart", "_initialize"],
     ...["--enable", "simd", "--use", "abort=assembly/host/abort/abort"],
-    ...["--optimizeLevel", "3", "--shrinkLevel", "0", "--converge", "--outFile", file],
+    ...["--optimizeLevel", "3", "--shrinkLevel", "0", "--outFile", file],
   ];
   const result = spawnSync(process.execPath, [asc, "tests/bench/assembly/thin.ts", ...options], {
     cwd: ROOT,
