@@ -1,0 +1,253 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { BASELINES } from "./policies/index.ts";
+import { type RunOptions, runPolicy } from "./run.ts";
+import { capacity } from "./saturate.ts";
+import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
+import { findTrace, loadWorkload } from "./trace.ts";
+import { atRate, half, type Workload } from "./workload.ts";
+
+const HELP = `Compares policies over workloads and loads, as ratios to the oracle and the best baseline.
+
+  --workloads A,B   as --trace of the simulator takes them
+  --policies A,B    (warmroute and all baselines)
+  --half HALF       of traces: first, second or all (second); generators take the seeds instead
+  --seeds S,T       (2,3)
+  --loads L,M       shares of least_request's saturation (0.65,0.9)
+  --gateways G      (1)
+  --servers N       (8)
+  --requests N      of generators (4000)
+  --config FILE     laid over warmroute's configuration
+  --capacity A,B    also finds the rate at which these policies serve 90 % within the goals
+  --json OUT
+`;
+
+/** Saturation takes a dozen runs; it is kept here between matrices. */
+const SATURATION_FILE = fileURLToPath(new URL("../../build/saturation.json", import.meta.url));
+
+const DEFAULT_WORKLOADS = [
+  "mooncake_conversation_10min",
+  "azure2023_code",
+  "agentic_coding_sessions_100",
+  "generated:multi-tenant-chat",
+  "generated:heavy-light",
+  "generated:tool-agents",
+  "generated:hot-prefix",
+  "generated:retrieval",
+];
+
+interface Cell {
+  workload: string;
+  load: number;
+  rate: number;
+  /** Mean over the seeds. */
+  policies: Record<string, Summary>;
+}
+
+interface Settings {
+  workloads: string[];
+  policies: string[];
+  half: "first" | "second" | "all";
+  seeds: number[];
+  loads: number[];
+  gateways: number;
+  servers: number;
+  requests: number;
+  config: object;
+  capacity: string[];
+}
+
+function load(name: string, seed: number, settings: Settings): Workload {
+  const workload = loadWorkload(name, { seed, requests: settings.requests });
+  const whole = name.startsWith("generated:") || settings.half === "all";
+  return whole ? workload : half(workload, settings.half as "first" | "second");
+}
+
+function runOptions(seed: number, settings: Settings): RunOptions {
+  return {
+    servers: settings.servers,
+    gateways: settings.gateways,
+    seed,
+    engine: {},
+    slow: new Map(),
+    outages: [],
+    workers: 2,
+    config: settings.config,
+  };
+}
+
+function saturation(name: string, settings: Settings): number {
+  const known: Record<string, number> = existsSync(SATURATION_FILE)
+    ? (JSON.parse(readFileSync(SATURATION_FILE, "utf8")) as Record<string, number>)
+    : {};
+  const seed = settings.seeds[0] ?? 1;
+  const key = `${name} ${settings.half} ${seed} ${settings.servers} ${settings.requests}`;
+  let rate = known[key];
+  if (rate === undefined) {
+    const workload = load(name, seed, settings);
+    const options = { ...runOptions(seed, settings), gateways: 1 };
+    rate = capacity("least_request", workload, 0.5, options, DEFAULT_SLO);
+    known[key] = rate;
+    writeFileSync(SATURATION_FILE, `${JSON.stringify(known, null, 2)}\n`);
+  }
+  return rate;
+}
+
+function runCell(name: string, share: number, rate: number, settings: Settings): Cell {
+  const policies: Record<string, Summary> = {};
+  for (const policy of settings.policies) {
+    const summaries = settings.seeds.map((seed) => {
+      const workload = atRate(load(name, seed, settings), rate);
+      return summarise(runPolicy(policy, workload, runOptions(seed, settings)), DEFAULT_SLO);
+    });
+    policies[policy] = mean(summaries);
+  }
+  return { workload: name, load: share, rate, policies };
+}
+
+/** Field by field. */
+function mean(summaries: readonly Summary[]): Summary {
+  const average = (values: readonly unknown[]): unknown => {
+    const [first] = values;
+    if (typeof first === "number") {
+      return (values as number[]).reduce((sum, value) => sum + value, 0) / values.length;
+    }
+    if (typeof first !== "object" || first === null) return first;
+    return Object.fromEntries(
+      Object.keys(first).map((key) => [
+        key,
+        average(values.map((value) => (value as Record<string, unknown>)[key])),
+      ]),
+    );
+  };
+  return average(summaries) as Summary;
+}
+
+type Percentile = "p50" | "p90" | "p99";
+const PERCENTILES: readonly Percentile[] = ["p50", "p90", "p99"];
+
+/** The lowest of the baselines, for each percentile by itself. */
+function best(cell: Cell, percentile: Percentile): number {
+  const values = Object.entries(cell.policies)
+    .filter(([name]) => name !== "warmroute" && name !== "oracle")
+    .map(([, summary]) => summary.ttft_ms[percentile]);
+  return Math.min(...values);
+}
+
+function ratios(cell: Cell, other: (percentile: Percentile) => number | undefined): number[] {
+  const own = cell.policies.warmroute;
+  return PERCENTILES.map((p) => (own?.ttft_ms[p] ?? Number.NaN) / (other(p) ?? Number.NaN));
+}
+
+function geometric(values: readonly number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+function show(values: readonly number[]): string {
+  return values.map((value) => value.toFixed(2)).join(" / ");
+}
+
+function print(cells: readonly Cell[]): void {
+  const write = (line: string): void => void process.stdout.write(`${line}\n`);
+  for (const cell of cells) {
+    write(`\n${cell.workload} at ${cell.load} of saturation (rate ${cell.rate.toFixed(2)})`);
+    for (const [name, s] of Object.entries(cell.policies)) {
+      const ttft = PERCENTILES.map((p) => s.ttft_ms[p].toFixed(0).padStart(7)).join("");
+      const cached = (100 * s.cached_token_share).toFixed(1).padStart(6);
+      const good = (100 * s.goodput_share).toFixed(1).padStart(6);
+      const refused = s.rejected + s.failed;
+      write(
+        `  ${name.padEnd(14)} ttft ${ttft}  cached ${cached} %  good ${good} %  ` +
+          `busiest ${s.busiest_over_mean.toFixed(2)}  refused ${refused}`,
+      );
+    }
+    if (cell.policies.warmroute === undefined) continue;
+    write(`  warmroute over oracle ${show(ratios(cell, (p) => cell.policies.oracle?.ttft_ms[p]))}`);
+    write(`  warmroute over best   ${show(ratios(cell, (p) => best(cell, p)))}`);
+    write(`  warmroute over epp    ${show(ratios(cell, (p) => cell.policies.epp?.ttft_ms[p]))}`);
+  }
+  if (cells.every((cell) => cell.policies.warmroute === undefined)) return;
+  const loads = [...new Set(cells.map((cell) => cell.load))];
+  for (const share of loads) {
+    const at = cells.filter((cell) => cell.load === share);
+    for (const [title, other] of [
+      ["oracle", (cell: Cell, p: Percentile) => cell.policies.oracle?.ttft_ms[p]],
+      ["best", best],
+      ["epp", (cell: Cell, p: Percentile) => cell.policies.epp?.ttft_ms[p]],
+    ] as const) {
+      const all = at.map((cell) => ratios(cell, (p) => other(cell, p)));
+      const means = [0, 1, 2].map((i) => geometric(all.map((row) => row[i] as number)));
+      write(`\nload ${share}: warmroute over ${title}, geometric mean ${show(means)}`);
+    }
+  }
+}
+
+function main(): void {
+  const { values } = parseArgs({
+    options: {
+      workloads: { type: "string" },
+      policies: { type: "string" },
+      half: { type: "string", default: "second" },
+      seeds: { type: "string", default: "2,3" },
+      loads: { type: "string", default: "0.65,0.9" },
+      gateways: { type: "string", default: "1" },
+      servers: { type: "string", default: "8" },
+      requests: { type: "string", default: "4000" },
+      config: { type: "string" },
+      capacity: { type: "string", default: "" },
+      json: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const settings: Settings = {
+    workloads: (values.workloads?.split(",") ?? DEFAULT_WORKLOADS).filter(
+      (name) => name.startsWith("generated:") || findTrace(name) !== undefined,
+    ),
+    policies: values.policies?.split(",") ?? ["warmroute", ...Object.keys(BASELINES)],
+    half: values.half as Settings["half"],
+    seeds: values.seeds.split(",").map(Number),
+    loads: values.loads.split(",").map(Number),
+    gateways: Number(values.gateways),
+    servers: Number(values.servers),
+    requests: Number(values.requests),
+    config: values.config ? (JSON.parse(readFileSync(values.config, "utf8")) as object) : {},
+    capacity: values.capacity.split(",").filter((name) => name !== ""),
+  };
+  const cells: Cell[] = [];
+  const capacities: Record<string, Record<string, number>> = {};
+  for (const name of settings.workloads) {
+    const saturated = saturation(name, settings);
+    for (const share of settings.loads) {
+      process.stderr.write(`${name} at ${share}\n`);
+      cells.push(runCell(name, share, share * saturated, settings));
+    }
+    const seed = settings.seeds[0] ?? 1;
+    for (const policy of settings.capacity) {
+      const workload = load(name, seed, settings);
+      capacities[name] ??= {};
+      capacities[name][policy] = capacity(
+        policy,
+        workload,
+        0.9,
+        runOptions(seed, settings),
+        DEFAULT_SLO,
+        saturated,
+      );
+    }
+  }
+  print(cells);
+  for (const [name, rates] of Object.entries(capacities)) {
+    const text = Object.entries(rates).map(([policy, rate]) => `${policy} ${rate.toFixed(2)}`);
+    process.stdout.write(`capacity ${name}: ${text.join(", ")}\n`);
+  }
+  if (values.json) {
+    writeFileSync(values.json, `${JSON.stringify({ settings, cells, capacities }, null, 2)}\n`);
+  }
+}
+
+main();
