@@ -1,101 +1,18 @@
-import { Text, equalsText, text } from "../bytes";
+import { equalsText, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
 import { JsonSink } from "../json/sink";
 import { hashBytes } from "../prefix/hash";
+import { FIELDS, Field, KEYS, Place } from "./usagekeys";
 import { isContentKey } from "./usagepeek";
+
+/** Deepest nesting of objects that are looked into. */
+const MAX_PLACES: i32 = 6;
 
 /** Longest response id. */
 const ID_BYTES: i32 = 256;
 
 /** Counts above this are no counts. */
 const MAX_COUNT: i64 = 1 << 50;
-
-/** A number in an answer that is kept. */
-const enum Field {
-  None,
-  /** Prompt tokens, cached ones included. */
-  Prompt,
-  /** Prompt tokens; cached ones are included unless they are given beside it. */
-  Input,
-  Completion,
-  Cached,
-  /** Anthropic: read from the cache, not part of the input tokens. */
-  CacheRead,
-  /** Anthropic: written to the cache, not part of the input tokens. */
-  CacheCreation,
-  /** llama.cpp: prompt tokens that had to be processed. */
-  Processed,
-  /** llama.cpp: tokens predicted, by its clock. */
-  Predicted,
-  /** llama.cpp: prompt tokens that were there already. */
-  Reused,
-}
-
-const FIELDS: i32 = 10;
-
-/** Objects in which something is looked for. */
-const enum Place {
-  None,
-  /** The answer, or an event. */
-  Root,
-  /** Inside `response` (Responses) or `message` (Anthropic) of an event. */
-  Inner,
-  Usage,
-  /** `prompt_tokens_details`, `input_tokens_details`. */
-  UsageDetails,
-  /** SGLang. */
-  MetaInfo,
-  /** TGI. */
-  Details,
-  /** TGI: one item per prompt token. */
-  Prefill,
-  /** llama.cpp. */
-  Timings,
-}
-
-const MAX_PLACES: i32 = 6;
-
-/** A key, where it counts, and what it leads to. */
-class Key {
-  constructor(
-    public place: Place,
-    public name: Text,
-    public to: Place,
-    public field: Field,
-  ) {}
-}
-
-const KEYS: StaticArray<Key> = [
-  new Key(Place.Root, text("usage"), Place.Usage, Field.None),
-  new Key(Place.Root, text("response"), Place.Inner, Field.None),
-  new Key(Place.Root, text("message"), Place.Inner, Field.None),
-  new Key(Place.Root, text("meta_info"), Place.MetaInfo, Field.None),
-  new Key(Place.Root, text("details"), Place.Details, Field.None),
-  new Key(Place.Root, text("timings"), Place.Timings, Field.None),
-  new Key(Place.Root, text("tokens_evaluated"), Place.None, Field.Prompt),
-  new Key(Place.Root, text("tokens_predicted"), Place.None, Field.Completion),
-  new Key(Place.Inner, text("usage"), Place.Usage, Field.None),
-  new Key(Place.Usage, text("prompt_tokens"), Place.None, Field.Prompt),
-  new Key(Place.Usage, text("completion_tokens"), Place.None, Field.Completion),
-  new Key(Place.Usage, text("input_tokens"), Place.None, Field.Input),
-  new Key(Place.Usage, text("output_tokens"), Place.None, Field.Completion),
-  new Key(Place.Usage, text("prompt_tokens_details"), Place.UsageDetails, Field.None),
-  new Key(Place.Usage, text("input_tokens_details"), Place.UsageDetails, Field.None),
-  new Key(Place.Usage, text("cached_tokens"), Place.None, Field.Cached),
-  new Key(Place.Usage, text("prompt_cache_hit_tokens"), Place.None, Field.Cached),
-  new Key(Place.Usage, text("cache_read_input_tokens"), Place.None, Field.CacheRead),
-  new Key(Place.Usage, text("cache_creation_input_tokens"), Place.None, Field.CacheCreation),
-  new Key(Place.UsageDetails, text("cached_tokens"), Place.None, Field.Cached),
-  new Key(Place.MetaInfo, text("prompt_tokens"), Place.None, Field.Prompt),
-  new Key(Place.MetaInfo, text("completion_tokens"), Place.None, Field.Completion),
-  new Key(Place.MetaInfo, text("cached_tokens"), Place.None, Field.Cached),
-  new Key(Place.Details, text("input_length"), Place.None, Field.Prompt),
-  new Key(Place.Details, text("generated_tokens"), Place.None, Field.Completion),
-  new Key(Place.Details, text("prefill"), Place.Prefill, Field.None),
-  new Key(Place.Timings, text("prompt_n"), Place.None, Field.Processed),
-  new Key(Place.Timings, text("predicted_n"), Place.None, Field.Predicted),
-  new Key(Place.Timings, text("cache_n"), Place.None, Field.Reused),
-];
 
 const ID = text("id");
 const STOP = text("stop");

@@ -57,10 +57,15 @@ export function isContentKey(ptr: usize, len: i32): bool {
 export function peek(start: usize, len: i32): i32 {
   const end = start + <usize>len;
   const quote = i8x16.splat(0x22);
+  const colon = i8x16.splat(0x3a);
+  const printable = i8x16.splat(0x21);
   let found = Peek.Nothing;
   let ptr = start;
-  while (ptr + 16 <= end) {
-    let mask = i8x16.bitmask(i8x16.eq(v128.load(ptr), quote));
+  // The quote that ends a key is followed by a colon or a blank; most other quotes are not.
+  while (ptr + 17 <= end) {
+    const next = v128.load(ptr, 1);
+    const ends = v128.or(i8x16.eq(next, colon), i8x16.lt_s(next, printable));
+    let mask = i8x16.bitmask(v128.and(i8x16.eq(v128.load(ptr), quote), ends));
     while (mask != 0) {
       found |= peekQuote(start, ptr + ctz(mask), end);
       mask &= mask - 1;

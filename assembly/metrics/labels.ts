@@ -1,4 +1,4 @@
-import { Text } from "../bytes";
+import { Text, equalsText } from "../bytes";
 
 /** Labels that one sample may carry; vLLM's `cache_config_info` has about 30. */
 export const MAX_LABELS: i32 = 128;
@@ -62,14 +62,17 @@ export class LabelSet {
   /** Index of a label, -1 if there is none. */
   find(name: Text): i32 {
     for (let i = 0; i < this.count; i++) {
-      if (
-        unchecked(this.nameLens[i]) == name.len &&
-        memory.compare(unchecked(this.namePtrs[i]), name.ptr, name.len) == 0
-      ) {
-        return i;
-      }
+      if (equalsText(unchecked(this.namePtrs[i]), unchecked(this.nameLens[i]), name)) return i;
     }
     return -1;
+  }
+
+  @inline namePtr(i: i32): usize {
+    return unchecked(this.namePtrs[i]);
+  }
+
+  @inline nameLen(i: i32): i32 {
+    return unchecked(this.nameLens[i]);
   }
 
   @inline valuePtr(i: i32): usize {
@@ -83,10 +86,6 @@ export class LabelSet {
   /** Whether the label is there with just this value. */
   has(name: Text, value: Text): bool {
     const i = this.find(name);
-    return (
-      i >= 0 &&
-      this.valueLen(i) == value.len &&
-      memory.compare(this.valuePtr(i), value.ptr, value.len) == 0
-    );
+    return i >= 0 && equalsText(this.valuePtr(i), this.valueLen(i), value);
   }
 }

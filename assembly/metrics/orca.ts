@@ -2,6 +2,7 @@ import { Text, equalsText, lowerEquals, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
 import { JsonSink } from "../json/sink";
 import { numberOk, parseNumber } from "./number";
+import { share } from "./values";
 
 /** Response header that carries a load report. */
 export const ORCA_HEADER = "endpoint-load-metrics";
@@ -146,10 +147,10 @@ export class OrcaReader extends JsonSink {
 
   private take(name: usize, len: i32, value: f64): void {
     if (!(value >= 0) || value == Infinity) return;
-    if (isOneOf(name, len, KV_USAGE)) this.kvUsage = share(value);
+    if (isOneOf(name, len, KV_USAGE)) this.kvUsage = share(value, 0);
     else if (isOneOf(name, len, WAITING)) this.waiting = value;
     else if (isOneOf(name, len, RUNNING)) this.running = value;
-    else if (isOneOf(name, len, GPU)) this.gpuUtilization = share(value);
+    else if (isOneOf(name, len, GPU)) this.gpuUtilization = share(value, 0);
   }
 }
 
@@ -158,11 +159,6 @@ function isOneOf(name: usize, len: i32, names: StaticArray<Text>): bool {
     if (equalsText(name, len, unchecked(names[i]))) return true;
   }
   return false;
-}
-
-/** A share over 1.5 is percent. */
-function share(value: f64): f64 {
-  return Math.min(value > 1.5 ? value / 100 : value, 1);
 }
 
 function skipBlanks(ptr: usize, end: usize): usize {
