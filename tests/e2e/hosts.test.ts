@@ -105,7 +105,7 @@ test("Envoy's admin interface tells the hosts, and which of them are healthy", a
   const envoy = await gateway(
     hostsOf(upstreams),
     { hosts: [], discovery: { source: "envoy_admin", interval_ms: 200 } },
-    { edit: (yaml) => yaml.replace(/interval: 5s/, "interval: 0.3s") },
+    { edit: (yaml) => yaml.replace(/interval: 5s/g, "interval: 0.3s") },
   );
   await new Promise((resolve) => setTimeout(resolve, 1500));
   const answer = await post(envoy.port, chat("Which hosts are there?"));

@@ -103,7 +103,7 @@ test("unrelated short prompts match nothing and spread", async () => {
   const rand = random(19);
   const counts = new Map<string | undefined, number>();
   for (let i = 0; i < 90; i++) {
-    const content = `${words(rand, 12)}${i}?`;
+    const content = `${i}: ${words(rand, 12)}?`;
     const answer = await ask({
       model: "qwen3-32b-instruct",
       messages: [{ role: "user", content }],

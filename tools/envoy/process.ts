@@ -57,7 +57,12 @@ export function validate(options: EnvoyOptions): { ok: boolean; output: string }
   const folder = mkdtempSync(join(tmpdir(), "warmroute-validate-"));
   try {
     const path = join(folder, "envoy.yaml");
-    const yaml = renderBootstrap({ listenerPort: 10_000, adminPort: 9901, ...options });
+    const yaml = renderBootstrap({
+      listenerPort: 10_000,
+      adminPort: 9901,
+      accessLog: "/dev/null",
+      ...options,
+    });
     writeFileSync(path, options.edit?.(yaml) ?? yaml);
     const args = [...envoy.prefix, "--mode", "validate", "-l", "warning", "-c", path];
     const output = execFileSync(envoy.command, args, { encoding: "utf8", stdio: "pipe" });
