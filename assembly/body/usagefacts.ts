@@ -80,7 +80,9 @@ export class UsageFacts extends JsonSink {
     if (prompt >= 0) return prompt;
     const input = this.get(Field.Input);
     if (input < 0) return -1;
-    return input + max<i64>(this.get(Field.CacheRead), 0) + max<i64>(this.get(Field.CacheCreation), 0);
+    return (
+      input + max<i64>(this.get(Field.CacheRead), 0) + max<i64>(this.get(Field.CacheCreation), 0)
+    );
   }
 
   /** Generated tokens; −1 unknown. */

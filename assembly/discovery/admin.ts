@@ -13,11 +13,7 @@ const RQ_ACTIVE = text("rq_active");
 const DEGRADED_STATUS = text("DEGRADED");
 
 /** Values of `eds_health_status` with which Envoy itself sends nothing to a host. */
-const UNUSABLE_STATUS: StaticArray<Text> = [
-  text("UNHEALTHY"),
-  text("DRAINING"),
-  text("TIMEOUT"),
-];
+const UNUSABLE_STATUS: StaticArray<Text> = [text("UNHEALTHY"), text("DRAINING"), text("TIMEOUT")];
 
 const MAX_PLACES: i32 = 10;
 

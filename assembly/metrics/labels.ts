@@ -44,7 +44,8 @@ export class LabelSet {
   }
 
   /** Where the next scratch byte goes. */
-  @inline get top(): usize {
+  @inline
+  get top(): usize {
     return changetype<usize>(this.scratch) + <usize>this.used;
   }
 
@@ -67,19 +68,23 @@ export class LabelSet {
     return -1;
   }
 
-  @inline namePtr(i: i32): usize {
+  @inline
+  namePtr(i: i32): usize {
     return unchecked(this.namePtrs[i]);
   }
 
-  @inline nameLen(i: i32): i32 {
+  @inline
+  nameLen(i: i32): i32 {
     return unchecked(this.nameLens[i]);
   }
 
-  @inline valuePtr(i: i32): usize {
+  @inline
+  valuePtr(i: i32): usize {
     return unchecked(this.valuePtrs[i]);
   }
 
-  @inline valueLen(i: i32): i32 {
+  @inline
+  valueLen(i: i32): i32 {
     return unchecked(this.valueLens[i]);
   }
 

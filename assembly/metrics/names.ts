@@ -135,19 +135,23 @@ export class MetricNameTable {
   }
 
   /** Next entry of the same name, -1 after the last. */
-  @inline next(entry: i32): i32 {
+  @inline
+  next(entry: i32): i32 {
     return unchecked(this.names[entry]).next;
   }
 
-  @inline signal(entry: i32): Signal {
+  @inline
+  signal(entry: i32): Signal {
     return unchecked(this.names[entry]).signal;
   }
 
-  @inline rank(entry: i32): i32 {
+  @inline
+  rank(entry: i32): i32 {
     return unchecked(this.names[entry]).rank;
   }
 
-  @inline scale(entry: i32): f64 {
+  @inline
+  scale(entry: i32): f64 {
     return unchecked(this.names[entry]).scale;
   }
 

@@ -3,7 +3,7 @@ export let numberOk: bool = false;
 
 /** Powers of ten that a double holds exactly. */
 const POWERS: StaticArray<f64> = [
-  1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+  1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
   1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
@@ -81,9 +81,7 @@ function scaled(mantissa: u64, exponent: i32): f64 {
   if (exponent < -MAX_EXPONENT) return 0;
   for (; exponent > 22; exponent -= 22) value *= 1e22;
   for (; exponent < -22; exponent += 22) value /= 1e22;
-  return exponent < 0
-    ? value / unchecked(POWERS[-exponent])
-    : value * unchecked(POWERS[exponent]);
+  return exponent < 0 ? value / unchecked(POWERS[-exponent]) : value * unchecked(POWERS[exponent]);
 }
 
 /** `nan`, `inf`, `infinity` in any case. */

@@ -11,6 +11,8 @@ export const ORCA_HEADER = "endpoint-load-metrics";
 const MAX_VALUE_BYTES: i32 = 8192;
 
 const NAMED = text("named_metrics");
+/** The same in the JSON form of protobuf. */
+const NAMED_CAMEL = text("namedMetrics");
 const TEXT = text("text");
 const JSON = text("json");
 
@@ -100,7 +102,11 @@ export class OrcaReader extends JsonSink {
   }
 
   private takeText(name: usize, len: i32, value: f64): void {
-    if (len > NAMED.len && load<u8>(name + NAMED.len) == 0x2e && equalsText(name, NAMED.len, NAMED)) {
+    if (
+      len > NAMED.len &&
+      load<u8>(name + NAMED.len) == 0x2e &&
+      equalsText(name, NAMED.len, NAMED)
+    ) {
       const skip = NAMED.len + 1;
       this.take(name + skip, len - skip, value);
     }
@@ -117,7 +123,10 @@ export class OrcaReader extends JsonSink {
 
   onObjectStart(): void {
     this.depth++;
-    if (this.depth == 2) this.inNamed = equalsText(this.keyPtr, this.keyLen, NAMED);
+    if (this.depth != 2) return;
+    this.inNamed =
+      equalsText(this.keyPtr, this.keyLen, NAMED) ||
+      equalsText(this.keyPtr, this.keyLen, NAMED_CAMEL);
   }
 
   onObjectEnd(): void {

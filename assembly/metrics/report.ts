@@ -10,7 +10,7 @@ import { MetricNameTable } from "./names";
 import { QuerySink } from "./query";
 import { HostReport } from "./hostreport";
 import { SampleSink } from "./samples";
-import { SeriesTable } from "./series";
+import { SAME_HOST_WINDOW_MS, SeriesTable } from "./series";
 import { TextParser } from "./text";
 import { cacheTokens, share } from "./values";
 
@@ -110,6 +110,9 @@ export class MetricsReader extends SampleSink {
     this.textParser.finish();
     if (this.isJson && this.scanner.finish() == ScanState.Malformed) this.isJson = false;
     this.series.total();
+    for (let i = 0; i < this.count; i++) {
+      this.models.clearBefore(i, this.series.timeMs(i) - SAME_HOST_WINDOW_MS);
+    }
     return this.matched > 0;
   }
 
@@ -184,7 +187,7 @@ export class MetricsReader extends SampleSink {
         break;
       case Signal.LoraInfo:
         if (this.series.put(slot, signal, engine, 0, timeMs, value)) {
-          this.takeAdapters(slot, engine, labels);
+          this.takeAdapters(slot, engine, labels, timeMs);
         }
         return;
       default:
@@ -193,36 +196,42 @@ export class MetricsReader extends SampleSink {
     this.series.put(slot, kept, engine, this.names.rank(entry), timeMs, value);
     if (signal == Signal.Running || signal == Signal.Waiting || signal == Signal.CacheInfo) {
       const model = labels.find(MODEL_NAME);
-      if (model >= 0) this.addName(slot, engine, labels, model, ModelKind.Model);
+      if (model >= 0) this.addName(slot, engine, labels, model, ModelKind.Model, timeMs);
     }
   }
 
   /** The newest `lora_requests_info` of an engine holds all of its adapters; its value is the time. */
-  private takeAdapters(slot: i32, engine: u64, labels: LabelSet): void {
+  private takeAdapters(slot: i32, engine: u64, labels: LabelSet, timeMs: f64): void {
     this.models.clearAdapters(slot, engine);
     const waiting = labels.find(WAITING_ADAPTERS);
-    if (waiting >= 0) this.addName(slot, engine, labels, waiting, ModelKind.WaitingAdapter);
     const running = labels.find(RUNNING_ADAPTERS);
-    if (running >= 0) this.addName(slot, engine, labels, running, ModelKind.LoadedAdapter);
+    if (waiting >= 0) {
+      this.addName(slot, engine, labels, waiting, ModelKind.WaitingAdapter, timeMs);
+    }
+    if (running >= 0) {
+      this.addName(slot, engine, labels, running, ModelKind.LoadedAdapter, timeMs);
+    }
   }
 
   /** Adds a model's name, or adapters' names parted by commas. */
-  private addName(slot: i32, engine: u64, labels: LabelSet, at: i32, kind: ModelKind): void {
+  private addName(
+    slot: i32,
+    engine: u64,
+    labels: LabelSet,
+    at: i32,
+    kind: ModelKind,
+    timeMs: f64,
+  ): void {
     let ptr = labels.valuePtr(at);
     const end = ptr + <usize>labels.valueLen(at);
-    if (kind == ModelKind.Model) {
-      this.models.add(slot, engine, hashBytes(ptr, <i32>(end - ptr)), kind);
-      return;
-    }
     while (ptr < end) {
       while (ptr < end && load<u8>(ptr) == 0x20) ptr++;
       const start = ptr;
-      while (ptr < end && load<u8>(ptr) != 0x2c) ptr++;
+      while (ptr < end && (kind == ModelKind.Model || load<u8>(ptr) != 0x2c)) ptr++;
       let stop = ptr++;
       while (stop > start && load<u8>(stop - 1) == 0x20) stop--;
-      if (stop > start) {
-        this.models.add(slot, engine, hashBytes(start, <i32>(stop - start)), kind);
-      }
+      const len = <i32>(stop - start);
+      if (len > 0) this.models.add(slot, engine, hashBytes(start, len), kind, timeMs);
     }
   }
 

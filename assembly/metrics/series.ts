@@ -8,6 +8,9 @@ import { FALLBACK_RANK } from "./names";
  */
 export const SAME_HOST_WINDOW_MS: f64 = 30000;
 
+/** Series that even one host may have: many engines, many GPUs. */
+const MIN_CAPACITY: i32 = 2048;
+
 /**
  * Newest value of every series, keyed by host, signal and engine, and their totals per host.
  * Bounded: series beyond the table are counted and left out.
@@ -32,7 +35,7 @@ export class SeriesTable {
   private ownName: StaticArray<u8>;
 
   constructor(private maxHosts: i32) {
-    let capacity = 256;
+    let capacity = MIN_CAPACITY;
     while (capacity < maxHosts * 32) capacity <<= 1;
     this.capacity = capacity;
     this.keys = new StaticArray<u64>(capacity);
@@ -67,7 +70,7 @@ export class SeriesTable {
     let at = <i32>(key & <u64>mask);
     while (unchecked(this.keys[at]) != 0 && unchecked(this.keys[at]) != key) at = (at + 1) & mask;
     if (unchecked(this.keys[at]) == 0) {
-      if (this.count >= this.capacity >> 1) {
+      if (this.count >= this.capacity - (this.capacity >> 2)) {
         this.dropped++;
         return false;
       }
@@ -124,7 +127,8 @@ export class SeriesTable {
       const cell = this.cell(at);
       const value = unchecked(this.values[at]);
       if (!this.isCurrent(at) || isNaN(value)) continue;
-      if (<i32>unchecked(this.ranks[at]) >= FALLBACK_RANK && unchecked(this.ownName[cell]) != 0) continue;
+      if (<i32>unchecked(this.ranks[at]) >= FALLBACK_RANK && unchecked(this.ownName[cell]) != 0)
+        continue;
       const total = unchecked(this.totals[cell]);
       const isMax = unchecked(this.signals[at]) == Signal.StartTime;
       unchecked((this.totals[cell] = isMax ? Math.max(total, value) : total + value));
@@ -132,17 +136,20 @@ export class SeriesTable {
     }
   }
 
-  @inline private cell(at: i32): i32 {
+  @inline
+  private cell(at: i32): i32 {
     return <i32>unchecked(this.hosts[at]) * SIGNALS + <i32>unchecked(this.signals[at]);
   }
 
   /** A GPU exporter is scraped apart from the engines, so each has a newest sample of its own. */
-  @inline private group(at: i32): i32 {
+  @inline
+  private group(at: i32): i32 {
     const gpu = unchecked(this.signals[at]) == Signal.GpuUtilization;
-    return (<i32>unchecked(this.hosts[at]) << 1) + (gpu ? 1 : 0);
+    return ((<i32>unchecked(this.hosts[at])) << 1) + (gpu ? 1 : 0);
   }
 
-  @inline private isCurrent(at: i32): bool {
+  @inline
+  private isCurrent(at: i32): bool {
     const newest = unchecked(this.newest[this.group(at)]);
     return unchecked(this.times[at]) >= newest - SAME_HOST_WINDOW_MS;
   }

@@ -116,6 +116,10 @@ test("an older pod's other model doesn't add either", () => {
   ].join("\n");
   const { reports } = readers.metrics(encode(text), [], NOW_MS);
   assert.deepEqual(reports, [{ host: 1, running: 9, timestampMs: 1790000295000 }]);
+  assert.deepEqual(
+    ["a", "b"].map((name) => readers.model(name)),
+    ["model", "unknown"],
+  );
 });
 
 test("GPU utilisation, joined by ip where only one backend has it", () => {
@@ -156,7 +160,7 @@ const LINES: [string, Omit<Report, "host">][] = [
   ["vllm:kv_cache_usage_perc 1.2", { kvUsage: 1 }],
   ["vllm:kv_cache_usage_perc 100", { kvUsage: 1 }],
   ["vllm:kv_cache_usage_perc 1e300", { kvUsage: 1 }],
-  ["DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 1", { gpuUtilization: 0.01 }],
+  ['DCGM_FI_DEV_GPU_UTIL{gpu="0"} 1', { gpuUtilization: 0.01 }],
   ["vllm:num_requests_running 1 2 3", {}],
   ["vllm:num_requests_running 1 x", {}],
   ["vllm:num_requests_running 1x", {}],
@@ -165,7 +169,7 @@ const LINES: [string, Omit<Report, "host">][] = [
   ["vllm:num_requests_running{,} 1", {}],
   ['vllm:num_requests_running{a="1",,} 1', {}],
   ['vllm:num_requests_running{a="1" b="2"} 1', {}],
-  ['vllm:num_requests_running{a=1} 1', {}],
+  ["vllm:num_requests_running{a=1} 1", {}],
   ['vllm:num_requests_running{a="1} 1', {}],
   ['vllm:num_requests_running{a="1"}1', { running: 1 }],
   ['  vllm:num_requests_running\t{ a = "1" , }\t1\t', { running: 1 }],
@@ -185,7 +189,10 @@ const LINES: [string, Omit<Report, "host">][] = [
     { capacityTokens: 66901 },
   ],
   ["<html><body>vllm:num_requests_running 5</body></html>", {}],
-  [`vllm:num_requests_running{a="${"x".repeat(20_000)}"} 5\nvllm:num_requests_waiting 1`, { waiting: 1 }],
+  [
+    `vllm:num_requests_running{a="${"x".repeat(20_000)}"} 5\nvllm:num_requests_waiting 1`,
+    { waiting: 1 },
+  ],
   [`vllm:num_requests_waiting 1\n# ${"x".repeat(20_000)}`, { waiting: 1 }],
 ];
 
@@ -195,19 +202,30 @@ test("single lines, legal and not", () => {
     const whole = readers.metrics(bytes);
     near(whole.reports[0], { host: 0, ...expected });
     const cuts = bytes.length > 4000 ? [1, 30, 16_384, 16_385, 16_500, 19_999] : bytes.keys();
-    for (const cut of cuts) assert.deepEqual(readers.metrics(bytes, [cut]), whole, `${line} at ${cut}`);
+    for (const cut of cuts)
+      assert.deepEqual(readers.metrics(bytes, [cut]), whole, `${line} at ${cut}`);
   }
 });
 
 test("ORCA load reports", () => {
   const nan = Number.NaN;
   const table: [string, number[] | undefined][] = [
-    ["TEXT named_metrics.kv_cache_usage_perc=0.4, named_metrics.num_requests_waiting=2.0", [nan, 2, 0.4, nan]],
+    [
+      "TEXT named_metrics.kv_cache_usage_perc=0.4, named_metrics.num_requests_waiting=2.0",
+      [nan, 2, 0.4, nan],
+    ],
     ["TEXT cpu_utilization=0.3,named_metrics.kv_cache_usage_perc=0.4", [nan, nan, 0.4, nan]],
     ["named_metrics.num_requests_running=3", [3, nan, nan, nan]],
-    ['JSON {"named_metrics": {"kv_cache_usage_perc": 42.0, "num_requests_waiting": 1}}', [nan, 1, 0.42, nan]],
+    [
+      'JSON {"named_metrics": {"kv_cache_usage_perc": 42.0, "num_requests_waiting": 1}}',
+      [nan, 1, 0.42, nan],
+    ],
     ['json{"named_metrics":{"gpu_utilization":0.5},"kv_cache_usage_perc":1}', [nan, nan, nan, 0.5]],
-    ['{"x":{"num_requests_waiting":9},"named_metrics":{"num_requests_running":1}}', [1, nan, nan, nan]],
+    [
+      '{"x":{"num_requests_waiting":9},"named_metrics":{"num_requests_running":1}}',
+      [1, nan, nan, nan],
+    ],
+    ['JSON {"namedMetrics":{"num_requests_waiting":2}}', [nan, 2, nan, nan]],
     ["TEXT cpu_utilization=0.3", undefined],
     ["TEXT named_metrics.num_requests_waiting=-1", undefined],
     ["TEXT named_metrics.num_requests_waiting=, =,,named_metrics.=4", undefined],
@@ -216,7 +234,8 @@ test("ORCA load reports", () => {
     ["TEXT", undefined],
     ["", undefined],
   ];
-  for (const [value, expected] of table) assert.deepEqual(readers.orca(encode(value)), expected, value);
+  for (const [value, expected] of table)
+    assert.deepEqual(readers.orca(encode(value)), expected, value);
 });
 
 test("Envoy's clusters", () => {

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { before, test } from "node:test";
+import { encode, type Metrics, Readers } from "./metrics.readers.ts";
+import { METRIC_NAMES, reference, type Totals } from "./metrics.reference.ts";
 import { mutateBytes } from "./mutate.ts";
 import { Random } from "./random.ts";
-import { METRIC_NAMES, reference, type Totals } from "./metrics.reference.ts";
-import { encode, type Metrics, Readers } from "./metrics.readers.ts";
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 10_000);
 const NOW_MS = 1_790_000_300_000;
@@ -39,29 +39,73 @@ function agree({ reports }: Metrics, expected: Totals, text: Uint8Array): void {
 
 const BLANKS = ["", "", "", " ", "\t", "  "];
 const VALUES = [
-  "0", "1", "6.0", "+0.25", "4.2e-01", "1e3", "1E+2", ".5", "5.", "NaN", "+Inf", "-Inf", "inf", "-3",
-  "0.30000000000000004", "12345678901234567890", "1e400", "1e-400", "0x10", "1_0", "", "-", "1e", "x",
-  "42", "99.9", "000012", "0.000000000000000000123",
+  "0",
+  "1",
+  "6.0",
+  "+0.25",
+  "4.2e-01",
+  "1e3",
+  "1E+2",
+  ".5",
+  "5.",
+  "NaN",
+  "+Inf",
+  "-Inf",
+  "inf",
+  "-3",
+  "0.30000000000000004",
+  "12345678901234567890",
+  "1e400",
+  "1e-400",
+  "0x10",
+  "1_0",
+  "",
+  "-",
+  "1e",
+  "x",
+  "42",
+  "99.9",
+  "000012",
+  "0.000000000000000000123",
 ];
-const STRINGS = ["0", "1", "m1", "org/m,1{beta}", '\\"q\\"', "\\\\", "a\\nb", "x}y", "é東", "", "\\x", "#"];
+const STRINGS = [
+  "0",
+  "1",
+  "m1",
+  "org/m,1{beta}",
+  '\\"q\\"',
+  "\\\\",
+  "a\\nb",
+  "x}y",
+  "é東",
+  "",
+  "\\x",
+  "#",
+];
 const LABELS = ["engine", "dp_rank", "model_name", "tp_rank", "pod", "le"];
 
 function line(random: Random): string {
   const blank = () => random.pick(BLANKS);
-  if (random.below(12) === 0) return random.pick(["", "# HELP a b", "#", "garbage", "<html>", "\r"]);
+  if (random.below(12) === 0)
+    return random.pick(["", "# HELP a b", "#", "garbage", "<html>", "\r"]);
   const labels = Array.from(
     { length: random.below(4) },
-    () => `${blank()}${random.pick(LABELS)}${blank()}=${blank()}"${random.pick(STRINGS)}"${blank()}`,
+    () =>
+      `${blank()}${random.pick(LABELS)}${blank()}=${blank()}"${random.pick(STRINGS)}"${blank()}`,
   );
-  let name = random.below(10) === 0 ? random.pick(["vllm:num_requests", "up"]) : random.pick(METRIC_NAMES);
+  let name =
+    random.below(10) === 0 ? random.pick(["vllm:num_requests", "up"]) : random.pick(METRIC_NAMES);
   if (random.below(20) === 0) {
     labels.unshift(`"${name}"`);
     name = "";
   }
   const comma = labels.length > 0 && random.below(4) === 0 ? "," : "";
   const set = labels.length > 0 || random.below(4) === 0 ? `{${labels.join(",")}${comma}}` : "";
-  const time = random.below(4) === 0 ? ` ${random.pick(["1790000000000", "1790000000.5", "-1", "x", "NaN"])}` : "";
-  const tail = random.below(8) === 0 ? random.pick([" # {a=\"}\"} 1 2", " #", " 7", "#"]) : "";
+  const time =
+    random.below(4) === 0
+      ? ` ${random.pick(["1790000000000", "1790000000.5", "-1", "x", "NaN"])}`
+      : "";
+  const tail = random.below(8) === 0 ? random.pick([' # {a="}"} 1 2', " #", " 7", "#"]) : "";
   return `${blank()}${name}${blank()}${set} ${blank()}${random.pick(VALUES)}${time}${tail}${random.pick(BLANKS)}`;
 }
 
@@ -82,7 +126,9 @@ test("damaged answers of every format: the second reader's totals, and no cut ma
     const whole = readers.metrics(bytes, [], NOW_MS);
     assert.deepEqual(readers.metrics(bytes, cutsOf(bytes.length, random), NOW_MS), whole);
   }
-  const small = texts.filter((bytes) => /^(?:#.*\n)?(?:vllm|sglang|tgi)/.test(Buffer.from(bytes).toString()));
+  const small = texts.filter((bytes) =>
+    /^(?:#.*\n)?(?:vllm|sglang|tgi)/.test(Buffer.from(bytes).toString()),
+  );
   const plain = small.filter((bytes) => bytes.length < 1000);
   for (let run = 0; run < RUNS; run++) {
     const bytes = mutateBytes(random.pick(plain), random);
@@ -94,7 +140,9 @@ test("random bytes", () => {
   const random = new Random(13);
   for (let run = 0; run < RUNS; run++) {
     const bytes = Uint8Array.from({ length: random.below(200) }, () =>
-      random.below(3) === 0 ? random.below(256) : (random.pick([10, 13, 32, 34, 44, 61, 92, 123, 125, 58]) ?? 0),
+      random.below(3) === 0
+        ? random.below(256)
+        : (random.pick([10, 13, 32, 34, 44, 61, 92, 123, 125, 58]) ?? 0),
     );
     const cuts = cutsOf(bytes.length, random);
     assert.deepEqual(readers.metrics(bytes, cuts, NOW_MS), readers.metrics(bytes, [], NOW_MS));
@@ -121,7 +169,9 @@ const EVENTS = [
 test("damaged streams and answers: no cut matters", () => {
   const random = new Random(14);
   for (let run = 0; run < RUNS; run++) {
-    const parts = Array.from({ length: 1 + random.below(5) }, () => Buffer.from(random.pick(EVENTS)));
+    const parts = Array.from({ length: 1 + random.below(5) }, () =>
+      Buffer.from(random.pick(EVENTS)),
+    );
     const bytes = mutateBytes(new Uint8Array(Buffer.concat(parts)), random);
     for (const isEventStream of [true, false]) {
       const body = isEventStream ? bytes : bytes.slice(6);
@@ -145,10 +195,14 @@ test("damaged cluster lists: no cut matters", () => {
 test("numbers, as JavaScript reads them", () => {
   const random = new Random(16);
   for (let run = 0; run < RUNS; run++) {
-    const digits = (n: number) => Array.from({ length: random.below(n) }, () => random.below(10)).join("");
-    const exponent = random.below(3) === 0 ? `e${random.pick(["", "+", "-"])}${random.below(330)}` : "";
+    const digits = (n: number) =>
+      Array.from({ length: random.below(n) }, () => random.below(10)).join("");
+    const exponent =
+      random.below(3) === 0 ? `e${random.pick(["", "+", "-"])}${random.below(330)}` : "";
     const text = `${random.pick(["", "+", "-"])}${digits(24)}${random.pick(["", ".", `.${digits(24)}`])}${exponent}`;
-    const legal = /\d\.?\d*(?:e[+-]?\d+)?$|\.\d+(?:e[+-]?\d+)?$/.test(text) && /\d/.test(text.split("e")[0] ?? "");
+    const legal =
+      /\d\.?\d*(?:e[+-]?\d+)?$|\.\d+(?:e[+-]?\d+)?$/.test(text) &&
+      /\d/.test(text.split("e")[0] ?? "");
     const got = readers.number(text);
     if (!legal) {
       assert.equal(got, undefined, text);

@@ -105,11 +105,7 @@ export class Readers {
     }
   }
 
-  metrics(
-    bytes: Uint8Array,
-    cuts: readonly number[] = [],
-    nowMs: number | "own" = "own",
-  ): Metrics {
+  metrics(bytes: Uint8Array, cuts: readonly number[] = [], nowMs: number | "own" = "own"): Metrics {
     const entry = this.entry;
     entry.metricsBegin(nowMs !== "own", nowMs === "own" ? 1_790_000_300_000 : nowMs);
     this.feed(bytes, cuts, entry.metricsFeed);

@@ -20,18 +20,21 @@ const NAMES: Record<string, ["running" | "waiting" | "kvUsage", number]> = {
 
 export const METRIC_NAMES = Object.keys(NAMES);
 
-/** Labels by which engines differ, of those that fuzzing spells. */
-const IDENTITY = ["engine", "dp_rank", "model_name"];
+/** Labels by which engines differ, of those that damage can make of the fixtures. */
+const IDENTITY = ["engine", "dp_rank", "model_name", "model", "version", "gpu", "uuid", "UUID"];
 
-const STRING = '"((?:[^"\\\\]|\\\\[^])*)"';
-const LABEL = new RegExp(`^[ \\t]*([a-zA-Z0-9_:]+|${STRING})[ \\t]*=[ \\t]*${STRING}[ \\t]*(,|(?=\\}))`);
-const QUOTED_NAME = new RegExp(`^[ \\t]*${STRING}[ \\t]*(,|(?=\\}))`);
+const STRING = '"((?:[^"\\\\]|\\\\.)*)"';
+const LABEL = new RegExp(
+  `^[ \\t]*([a-zA-Z0-9_:]+|${STRING})[ \\t]*=[ \\t]*${STRING}[ \\t]*(,|(?=\\}))`,
+  "s",
+);
+const QUOTED_NAME = new RegExp(`^[ \\t]*${STRING}[ \\t]*(,|(?=\\}))`, "s");
 const NUMBER = /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf|infinity)$/i;
 
 export type Totals = { running?: number; waiting?: number; kvUsage?: number };
 
-function unescape(text: string): string {
-  return text.replace(/\\([^])/g, (whole, c: string) =>
+function unescaped(text: string): string {
+  return text.replace(/\\(.)/gs, (whole, c: string) =>
     c === "n" ? "\n" : c === "\\" || c === '"' ? c : whole,
   );
 }
@@ -60,17 +63,18 @@ function parseLine(line: string): Sample | undefined {
   const labels = new Map<string, string>();
   if (rest.startsWith("{")) {
     rest = rest.slice(1);
-    let found: RegExpExecArray | null;
     while (!/^[ \t]*\}/.test(rest)) {
-      if ((found = LABEL.exec(rest))) {
-        const key = found[2] === undefined ? (found[1] ?? "") : unescape(found[2]);
-        const value = unescape(found[3] ?? "");
+      const label = LABEL.exec(rest);
+      const quoted = plain || name !== "" ? null : QUOTED_NAME.exec(rest);
+      if (label !== null) {
+        const key = label[2] === undefined ? (label[1] ?? "") : unescaped(label[2]);
+        const value = unescaped(label[3] ?? "");
         if (value !== "" && !labels.has(key)) labels.set(key, value);
-      } else if (!plain && name === "" && (found = QUOTED_NAME.exec(rest))) {
-        name = unescape(found[1] ?? "");
+      } else if (quoted !== null) {
+        name = unescaped(quoted[1] ?? "");
         if (name === "") return undefined;
       } else return undefined;
-      rest = rest.slice(found[0].length);
+      rest = rest.slice((label ?? quoted)?.[0].length);
     }
     rest = rest.replace(/^[ \t]*\}/, "");
   }
@@ -78,13 +82,16 @@ function parseLine(line: string): Sample | undefined {
   const found = /^[ \t]*([^ \t]+)(?:[ \t]+([^ \t#][^ \t]*))?[ \t]*(?:[ \t]#.*)?$/s.exec(rest);
   const value = parseNumber(found?.[1] ?? "");
   if (found === null || value === undefined) return undefined;
-  if (found[2] !== undefined && !Number.isFinite(parseNumber(found[2]) ?? Number.NaN)) return undefined;
+  if (found[2] !== undefined && !Number.isFinite(parseNumber(found[2]) ?? Number.NaN))
+    return undefined;
   return { name, labels, value };
 }
 
 /** What a backend's own answer says in total. */
 export function reference(bytes: Uint8Array): Totals {
-  const text = Buffer.from(bytes).toString("latin1").replace(/^\xef\xbb\xbf/, "");
+  const text = Buffer.from(bytes)
+    .toString("latin1")
+    .replace(/^\xef\xbb\xbf/, "");
   const series = new Map<string, { signal: keyof Totals; rank: number; value: number }>();
   for (const raw of text.split("\n")) {
     if (raw.length > 16_384) continue;
@@ -95,7 +102,10 @@ export function reference(bytes: Uint8Array): Totals {
     const [signal, rank] = known;
     let value = sample.value;
     if (signal === "kvUsage") {
-      value = value >= 0 && value < Infinity ? Math.min(value > 1.5 ? value / 100 : value, 1) : Number.NaN;
+      value =
+        value >= 0 && value < Infinity
+          ? Math.min(value > 1.5 ? value / 100 : value, 1)
+          : Number.NaN;
     } else if (!(value >= 0 && value < Infinity)) value = Number.NaN;
     const identity = IDENTITY.map((label) => sample.labels.get(label) ?? "");
     const key = JSON.stringify([signal, ...identity]);

@@ -28,7 +28,11 @@ function check(answer: string, isEventStream: boolean, expected: Expected): void
   assert.deepEqual(readers.usage(bytes, [], isEventStream), want, answer.slice(0, 200));
   const step = bytes.length > 3000 ? 97 : 1;
   for (let cut = 0; cut <= bytes.length; cut += step) {
-    assert.deepEqual(readers.usage(bytes, [cut], isEventStream), want, `${answer.slice(0, 200)} at ${cut}`);
+    assert.deepEqual(
+      readers.usage(bytes, [cut], isEventStream),
+      want,
+      `${answer.slice(0, 200)} at ${cut}`,
+    );
   }
   if (bytes.length > 100_000) return;
   const bytewise = Array.from({ length: Math.max(bytes.length - 1, 0) }, (_, i) => i + 1);
@@ -45,7 +49,8 @@ const sse = (events: (object | string)[], end = "\n\n"): string =>
 const named = (events: { type: string }[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 
-const DECOY = 'usage"\\ "usage":{"prompt_tokens":999} \\"usage\\":{} {"usage":{"prompt_tokens":998}}';
+const DECOY =
+  'usage"\\ "usage":{"prompt_tokens":999} \\"usage\\":{} {"usage":{"prompt_tokens":998}}';
 const usage = {
   prompt_tokens: 120,
   total_tokens: 150,
@@ -58,11 +63,22 @@ const chat = {
 };
 
 const JSON_ANSWERS: [string, object, Expected][] = [
-  ["chat", { ...chat, usage }, { prompt: 120, completion: 30, cached: 96, done: true, id: "chatcmpl-1" }],
-  ["usage first", { usage, ...chat }, { prompt: 120, completion: 30, cached: 96, done: true, id: "chatcmpl-1" }],
+  [
+    "chat",
+    { ...chat, usage },
+    { prompt: 120, completion: 30, cached: 96, done: true, id: "chatcmpl-1" },
+  ],
+  [
+    "usage first",
+    { usage, ...chat },
+    { prompt: 120, completion: 30, cached: 96, done: true, id: "chatcmpl-1" },
+  ],
   [
     "no details",
-    { id: "cmpl-2", usage: { prompt_tokens: 7, completion_tokens: 1, prompt_tokens_details: null } },
+    {
+      id: "cmpl-2",
+      usage: { prompt_tokens: 7, completion_tokens: 1, prompt_tokens_details: null },
+    },
     { prompt: 7, completion: 1, done: true, id: "cmpl-2" },
   ],
   [
@@ -76,7 +92,10 @@ const JSON_ANSWERS: [string, object, Expected][] = [
   ],
   [
     "embeddings",
-    { data: [{ embedding: [0.25, -1e-3], index: 0 }], usage: { prompt_tokens: 8, total_tokens: 8 } },
+    {
+      data: [{ embedding: [0.25, -1e-3], index: 0 }],
+      usage: { prompt_tokens: 8, total_tokens: 8 },
+    },
     { prompt: 8, done: true },
   ],
   [
@@ -96,7 +115,10 @@ const JSON_ANSWERS: [string, object, Expected][] = [
   ],
   [
     "sglang",
-    { text: DECOY, meta_info: { id: "x", prompt_tokens: 11, completion_tokens: 3, cached_tokens: 8 } },
+    {
+      text: DECOY,
+      meta_info: { id: "x", prompt_tokens: 11, completion_tokens: 3, cached_tokens: 8 },
+    },
     { prompt: 11, completion: 3, cached: 8, done: true },
   ],
   [
@@ -109,7 +131,10 @@ const JSON_ANSWERS: [string, object, Expected][] = [
   ],
   [
     "tgi",
-    { generated_text: DECOY, details: { generated_tokens: 6, prefill: [{ id: 1 }, { id: 2 }], tokens: [{ id: 3 }] } },
+    {
+      generated_text: DECOY,
+      details: { generated_tokens: 6, prefill: [{ id: 1 }, { id: 2 }], tokens: [{ id: 3 }] },
+    },
     { prompt: 2, completion: 6, done: true },
   ],
   [
@@ -136,7 +161,11 @@ const JSON_ANSWERS: [string, object, Expected][] = [
     { prompt: 30, completion: 5, cached: 18, done: true },
   ],
   ["an error", { error: { message: DECOY, code: 400 } }, { done: true }],
-  ["odd types", { id: 7, usage: { prompt_tokens: "12", completion_tokens: -3, cached_tokens: 1.5 } }, { done: true }],
+  [
+    "odd types",
+    { id: 7, usage: { prompt_tokens: "12", completion_tokens: -3, cached_tokens: 1.5 } },
+    { done: true },
+  ],
   ["no object", { id: "", usage: [{ prompt_tokens: 3 }] }, { done: true }],
   ["a float", { usage: { prompt_tokens: 12 } }, { prompt: 12, done: true }],
 ];
@@ -181,11 +210,7 @@ const STREAMS: [string, string, Expected][] = [
     ]),
     { prompt: 9, completion: 2, events: 2, done: true, id: "chatcmpl-1" },
   ],
-  [
-    "cut off",
-    sse([delta("a"), delta("b")]),
-    { events: 2, id: "chatcmpl-1" },
-  ],
+  ["cut off", sse([delta("a"), delta("b")]), { events: 2, id: "chatcmpl-1" }],
   [
     "anthropic",
     named([
@@ -194,13 +219,24 @@ const STREAMS: [string, string, Expected][] = [
         message: {
           id: "msg_1",
           content: [],
-          usage: { input_tokens: 20, cache_read_input_tokens: 100, cache_creation_input_tokens: 5, output_tokens: 1 },
+          usage: {
+            input_tokens: 20,
+            cache_read_input_tokens: 100,
+            cache_creation_input_tokens: 5,
+            output_tokens: 1,
+          },
         },
       } as { type: string },
-      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: DECOY } } as { type: string },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: DECOY } } as {
+        type: string;
+      },
       { type: "content_block_delta", index: 1, delta: { partial_json: '{"a' } } as { type: string },
       { type: "ping" },
-      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 15 } } as { type: string },
+      {
+        type: "message_delta",
+        delta: { stop_reason: "end_turn" },
+        usage: { output_tokens: 15 },
+      } as { type: string },
       { type: "message_stop" },
     ]),
     { prompt: 125, completion: 15, cached: 100, events: 2, done: true, id: "msg_1" },
@@ -208,14 +244,22 @@ const STREAMS: [string, string, Expected][] = [
   [
     "responses",
     named([
-      { type: "response.created", response: { id: "resp_1", output: [], usage: null } } as { type: string },
-      { type: "response.output_item.added", item: { id: "msg_9", content: [] } } as { type: string },
+      { type: "response.created", response: { id: "resp_1", output: [], usage: null } } as {
+        type: string;
+      },
+      { type: "response.output_item.added", item: { id: "msg_9", content: [] } } as {
+        type: string;
+      },
       { type: "response.output_text.delta", item_id: "msg_9", delta: "Hi" } as { type: string },
       {
         type: "response.completed",
         response: {
           id: "resp_1",
-          usage: { input_tokens: 40, input_tokens_details: { cached_tokens: 32 }, output_tokens: 9 },
+          usage: {
+            input_tokens: 40,
+            input_tokens_details: { cached_tokens: 32 },
+            output_tokens: 9,
+          },
         },
       } as { type: string },
     ]),
@@ -233,7 +277,12 @@ const STREAMS: [string, string, Expected][] = [
   [
     "tgi",
     sse([
-      { index: 1, token: { id: 264, text: " a", special: false }, generated_text: null, details: null },
+      {
+        index: 1,
+        token: { id: 264, text: " a", special: false },
+        generated_text: null,
+        details: null,
+      },
       {
         index: 2,
         token: { id: 265, text: " b" },
@@ -247,17 +296,39 @@ const STREAMS: [string, string, Expected][] = [
     "llama.cpp",
     sse([
       { content: "a", stop: false, tokens_predicted: 1, tokens_evaluated: 30 },
-      { content: "", stop: true, tokens_predicted: 2, tokens_evaluated: 30, timings: { prompt_n: 10 } },
+      {
+        content: "",
+        stop: true,
+        tokens_predicted: 2,
+        tokens_evaluated: 30,
+        timings: { prompt_n: 10 },
+      },
     ]),
     { prompt: 30, completion: 2, cached: 20, events: 1, done: true },
   ],
-  ["CRLF", sse([delta("a"), { usage }, "[DONE]"], "\r\n\r\n"), { prompt: 120, completion: 30, cached: 96, events: 1, done: true, id: "chatcmpl-1" }],
-  ["CR", sse([delta("a"), { usage }, "[DONE]"], "\r\r"), { prompt: 120, completion: 30, cached: 96, events: 1, done: true, id: "chatcmpl-1" }],
-  ["a byte order mark, comments, other fields", `\ufeff: hi\nid: 3\nretry: 10\n${sse([{ usage }])}`, { prompt: 120, completion: 30, cached: 96 }],
-  ["several lines of data", 'data: {"usage":\ndata:{"prompt_tokens": 5,\ndata:\ndata: "completion_tokens": 2}}\n\n', { prompt: 5, completion: 2 }],
+  [
+    "CRLF",
+    sse([delta("a"), { usage }, "[DONE]"], "\r\n\r\n"),
+    { prompt: 120, completion: 30, cached: 96, events: 1, done: true, id: "chatcmpl-1" },
+  ],
+  [
+    "CR",
+    sse([delta("a"), { usage }, "[DONE]"], "\r\r"),
+    { prompt: 120, completion: 30, cached: 96, events: 1, done: true, id: "chatcmpl-1" },
+  ],
+  [
+    "a byte order mark, comments, other fields",
+    `\ufeff: hi\nid: 3\nretry: 10\n${sse([{ usage }])}`,
+    { prompt: 120, completion: 30, cached: 96 },
+  ],
+  [
+    "several lines of data",
+    'data: {"usage":\ndata:{"prompt_tokens": 5,\ndata:\ndata: "completion_tokens": 2}}\n\n',
+    { prompt: 5, completion: 2 },
+  ],
   ["no last blank line", 'data: {"usage":{"prompt_tokens":5}}', { prompt: 5 }],
   ["blanks around colons", 'data: { "usage" : { "prompt_tokens" : 5 } }\n\n', { prompt: 5 }],
-  ["no JSON", "data: usage\n\ndata: {\"usage\":{\n\ndatax: {}\n\ndata\n\n\n\n:\n", {}],
+  ["no JSON", 'data: usage\n\ndata: {"usage":{\n\ndatax: {}\n\ndata\n\n\n\n:\n', {}],
   ["nothing", "", {}],
 ];
 
@@ -271,7 +342,10 @@ test("large events are read in parts, with the same result", () => {
     const stream = named([
       { type: "response.created", response: { id: "resp_1", text } } as { type: string },
       { type: "response.output_text.delta", delta: text } as { type: string },
-      { type: "response.completed", response: { output: [{ arguments: 3 }], usage: { input_tokens: 40 } } } as { type: string },
+      {
+        type: "response.completed",
+        response: { output: [{ arguments: 3 }], usage: { input_tokens: 40 } },
+      } as { type: string },
     ]);
     check(stream, true, { prompt: 40, events: 2, done: true, id: "resp_1" });
   }

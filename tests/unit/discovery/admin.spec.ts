@@ -40,7 +40,8 @@ function read(json: string): bool {
 function shown(): string {
   let out = "";
   for (let i = 0; i < reader.count; i++) {
-    out += (i == 0 ? "" : " ") + String.UTF8.decodeUnsafe(reader.addressPtr(i), reader.addressLen(i));
+    out +=
+      (i == 0 ? "" : " ") + String.UTF8.decodeUnsafe(reader.addressPtr(i), reader.addressLen(i));
     if (!reader.usable(i)) out += "!";
     if (reader.degraded(i)) out += "~";
     const active = reader.activeRequests(i);
@@ -95,7 +96,9 @@ describe("Envoy's clusters", () => {
   });
 
   it("leaves out what has no ip and port, and what is too much", () => {
-    expect(read(answer('{"address":{"pipe":{"path":"/x"}}},' + host("10.0.0.1", 70000)))).toBe(true);
+    expect(read(answer('{"address":{"pipe":{"path":"/x"}}},' + host("10.0.0.1", 70000)))).toBe(
+      true,
+    );
     expect(reader.count).toBe(0);
     let hosts = host("10.0.0.1", 1);
     for (let i = 1; i < MAX_CLUSTER_HOSTS + 5; i++) hosts += "," + host("10.0.0.1", i + 1);

@@ -63,14 +63,10 @@ describe("a backend's own answer", () => {
       ),
     ).toBe("?/?/0.5");
     expect(
-      own1(
-        'vllm:kv_cache_usage_perc{engine="0"} 0.5\nvllm:gpu_cache_usage_perc{engine="0"} 0.0\n',
-      ),
+      own1('vllm:kv_cache_usage_perc{engine="0"} 0.5\nvllm:gpu_cache_usage_perc{engine="0"} 0.0\n'),
     ).toBe("?/?/0.5");
     expect(
-      own1(
-        'vllm:kv_cache_usage_perc{engine="0"} 0.5\nvllm:gpu_cache_usage_perc{engine="1"} 1.0\n',
-      ),
+      own1('vllm:kv_cache_usage_perc{engine="0"} 0.5\nvllm:gpu_cache_usage_perc{engine="1"} 1.0\n'),
     ).toBe("?/?/0.75");
   });
 
@@ -152,12 +148,12 @@ describe("an endpoint's answer", () => {
     read(many, answer);
     expect(many.count).toBe(MAX_REPORTS);
     answer = "";
-    for (let i = 0; i < 9000; i++) {
+    for (let i = 0; i < 13000; i++) {
       answer += 'tgi_queue_size{host="h1",engine="' + i.toString() + '"} 1\n';
     }
     read(many, answer);
-    expect(many.dropped).toBe(808);
-    expect(shown(many.report(0))).toBe("?/8192.0/?");
+    expect(many.dropped).toBe(712);
+    expect(shown(many.report(0))).toBe("?/12288.0/?");
   });
 });
 
