@@ -6,8 +6,8 @@ import { gateway, inParallel, post } from "./harness.ts";
 
 const CONVERSATIONS = 200;
 const TURNS = 6;
-/** Light load: so many requests at once. */
-const AT_ONCE = 8;
+/** Light load: so many requests at once, unless a test says otherwise. */
+const AT_ONCE = 4;
 /** About 2,000 tokens that every conversation begins with. */
 const SYSTEM = words(random(7), 8_000);
 
@@ -25,10 +25,10 @@ async function talk(
   histories: Message[][],
   served: Served,
   turns: number,
-  keyed = false,
+  { keyed = false, atOnce = AT_ONCE } = {},
 ): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
-    await inParallel(histories, AT_ONCE, async (history, i) => {
+    await inParallel(histories, atOnce, async (history, i) => {
       const rand = random(1000 * i + history.length);
       history.push({ role: "user", content: words(rand, 120) });
       const body = { model: "test-model", messages: history, max_tokens: 4 };
@@ -68,12 +68,16 @@ async function fleet(): Promise<string[]> {
   return servers.addresses;
 }
 
-for (const workers of [2, 4]) {
-  test(`${workers} workers: conversations stay on their server and spread`, async () => {
+for (const [workers, atOnce] of [
+  [2, 1],
+  [2, 4],
+  [4, 8],
+] as const) {
+  test(`${workers} workers, ${atOnce} at once: conversations stay and spread`, async () => {
     const hosts = await fleet();
     const envoy = await gateway(hosts, {}, { workers });
     const served = emptyServed();
-    await talk(envoy.port, conversations(), served, TURNS);
+    await talk(envoy.port, conversations(), served, TURNS, { atOnce });
     await envoy.stop();
     assert.ok(kept(served) >= 0.99, `${(kept(served) * 100).toFixed(1)} % of later turns stayed`);
     const busiest = busiestOverMean(served, hosts);
@@ -101,7 +105,7 @@ test("two Envoys that know nothing of each other agree on sessions", async () =>
   const placed: Served[] = [];
   for (const envoy of both) {
     const served = emptyServed();
-    await talk(envoy.port, conversations(), served, 1, true);
+    await talk(envoy.port, conversations(), served, 1, { keyed: true });
     placed.push(served);
   }
   await Promise.all(both.map((envoy) => envoy.stop()));

@@ -49,7 +49,7 @@ export function planTraffic(seconds: number, rate: number, seed: number): Conver
   const meanThinkMs = THINK_MS.least + THINK_MS.mean;
   const conversations: Conversation[] = [];
   // Begins before the start, so that the rate is steady from the first second.
-  const leadMs = meanTurns * meanThinkMs;
+  const leadMs = TURNS.max * meanThinkMs;
   for (let atMs = -leadMs; ; ) {
     atMs += exponential(rand, (1000 * meanTurns) / rate);
     if (atMs >= seconds * 1000) break;
