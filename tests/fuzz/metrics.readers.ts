@@ -84,8 +84,14 @@ export class Readers {
     this.entry = entry;
   }
 
-  static async start(): Promise<Readers> {
-    return new Readers((await instantiate("metrics")) as unknown as Entry);
+  private static started: Promise<Readers> | undefined;
+
+  /** The same readers for every caller. */
+  static start(): Promise<Readers> {
+    Readers.started ??= instantiate("metrics").then(
+      (exports) => new Readers(exports as unknown as Entry),
+    );
+    return Readers.started;
   }
 
   private put(bytes: Uint8Array): void {

@@ -1,0 +1,4 @@
+/** The readers of servers' answers: one file, so that their test entry is compiled once. */
+import "./metrics.formats.ts";
+import "./metrics.usage.ts";
+import "./metrics.damage.ts";
