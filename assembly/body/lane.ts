@@ -141,6 +141,8 @@ export class Lane {
     let p = start;
     let left = <u32>len;
     if (list) {
+      // What was only marked counts too, and may have passed positions.
+      this.passPositions(this.position);
       for (;;) {
         const room = positionAt(this.next) - this.position;
         if (left < room) break;

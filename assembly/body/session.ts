@@ -20,8 +20,10 @@ export function sessionInUserId(ptr: usize, len: i32): u64 {
   let account = false;
   for (let i = USER.len; i < len; i++) {
     if (load<u8>(ptr + i) != 0x5f) continue;
-    if (startsWith(ptr + i, len - i, ACCOUNT.ptr, ACCOUNT.len)) account = true;
-    else if (account && startsWith(ptr + i, len - i, SESSION.ptr, SESSION.len)) {
+    if (!account) {
+      account = startsWith(ptr + i, len - i, ACCOUNT.ptr, ACCOUNT.len);
+      if (account) i += ACCOUNT.len - 1;
+    } else if (startsWith(ptr + i, len - i, SESSION.ptr, SESSION.len)) {
       const from = i + SESSION.len;
       return from < len ? hashBytes(ptr + from, len - from) : 0;
     }

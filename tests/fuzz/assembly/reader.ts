@@ -2,7 +2,7 @@
 import { Text, text } from "../../../assembly/bytes";
 import { BodyFields } from "../../../assembly/body/fields";
 import { RequestReader } from "../../../assembly/body/request";
-import { hashBytes, mix } from "../../../assembly/prefix/hash";
+import { hashBytes } from "../../../assembly/prefix/hash";
 import { conversationKey } from "../../../assembly/prefix/key";
 
 const CAPACITY: usize = 1 << 24;
@@ -34,13 +34,10 @@ export function finish(isTruncated: bool): i32 {
   reader.finish(isTruncated);
   return <i32>facts.status;
 }
-/** Seals under the seed that a filter would make, and gives the number of boundaries. */
-export function seal(mediaTokens: u32): i32 {
-  reader.seal(seed(), mediaTokens);
+/** Seals under `seed` and gives the number of boundaries. */
+export function seal(seed: u64, mediaTokens: u32): i32 {
+  reader.seal(seed, mediaTokens);
   return chain.length;
-}
-function seed(): u64 {
-  return mix(mix(facts.modelHash, facts.adapterHash), facts.cacheSaltHash);
 }
 export function idAt(i: i32): u64 {
   return chain.ids[i];
@@ -51,11 +48,9 @@ export function bytesAt(i: i32): u32 {
 export function fixedAt(i: i32): u32 {
   return chain.fixedTokens[i];
 }
-export function conversation(): u64 {
-  return conversationKey(seed(), facts.sessionHash, facts);
-}
-export function contentKey(): u64 {
-  return conversationKey(seed(), 0, facts);
+/** The conversation under `seed`; by its content alone, if `session` is 0. */
+export function conversation(seed: u64, session: u64): u64 {
+  return conversationKey(seed, session, facts);
 }
 export function hashOf(offset: i32, len: i32): u64 {
   return hashBytes(input + offset, len);
