@@ -18,7 +18,7 @@ import { Health } from "./health";
 import { View } from "./view";
 
 /** Salts that keep kinds of keys apart in the tables. */
-const SESSION_SALT: u64 = 0x5e55_1055_a17e_d001;
+const CONVERSATION_SALT: u64 = 0x5e55_1055_a17e_d001;
 const ANY_MODEL_SALT: u64 = 0x5e55_1055_a11d_0003;
 const RATIO_SALT: u64 = 0xb17e_5a17_0000_0001;
 const OUTPUT_SALT: u64 = 0x0007_a075_0000_0002;
@@ -101,7 +101,7 @@ export class Decider {
     const locations = this.fleet.locations;
     const random = <u32>(mix(this.counter, d.key) >>> 32);
     locations.record(reader.chain.ids, reader.chain.length, slot, random);
-    if (d.sessionTag != 0) locations.move(d.sessionTag, slot);
+    if (d.conversationTag != 0) locations.move(d.conversationTag, slot);
     if (d.anyModelTag != 0) locations.move(d.anyModelTag, slot);
   }
 
@@ -145,14 +145,14 @@ export class Decider {
     }
     d.key = key;
     d.tieKey = session == 0 && facts.userHash != 0 ? mix(seed, facts.userHash) : key;
-    if (key != 0 && session != 0) {
-      d.anyModelTag = anyModelTag(d.tenantHash, session);
-      d.sessionTag = d.readable ? mix(key, SESSION_SALT) : d.anyModelTag;
-    }
+    d.hasSession = key != 0 && session != 0;
+    if (d.hasSession) d.anyModelTag = anyModelTag(d.tenantHash, session);
     if (!d.readable) {
+      d.conversationTag = d.anyModelTag;
       d.reason = Reason.Opaque;
       return;
     }
+    d.conversationTag = mix(key, CONVERSATION_SALT);
     reader.seal(seed, this.config.cost.tokensPerImage);
     // A body read in part: what follows is taken to be like what was read.
     const seen = <f64>facts.bodyBytes;
@@ -169,7 +169,8 @@ export class Decider {
     if (d.headerSessionHash == 0) return;
     d.key = mix(mix(0, d.tenantHash), d.headerSessionHash);
     d.tieKey = d.key;
-    d.sessionTag = anyModelTag(d.tenantHash, d.headerSessionHash);
+    d.hasSession = true;
+    d.conversationTag = anyModelTag(d.tenantHash, d.headerSessionHash);
   }
 
   /** Prompt and output tokens, by what was learned of the model. */
@@ -206,18 +207,14 @@ export class Decider {
     const length = reader && d.readable ? reader.chain.length : 0;
     if (reader) locations.match(reader.chain.ids, length);
     else locations.match(NO_IDS, 0);
-    r.sessionSlot = d.sessionTag != 0 ? locations.find(d.sessionTag) : -1;
+    const slot = d.conversationTag != 0 ? locations.find(d.conversationTag) : -1;
+    r.knownSlot = slot >= 0 && c.usable[slot] ? slot : -1;
     if (!reader || length == 0) {
-      if (r.sessionSlot >= 0 && c.usable[r.sessionSlot]) {
-        c.cachedTokens[r.sessionSlot] = d.promptTokens * OPAQUE_CACHED_SHARE;
-      }
+      if (r.knownSlot >= 0) c.cachedTokens[r.knownSlot] = d.promptTokens * OPAQUE_CACHED_SHARE;
       return;
     }
-    // A nonce ahead of the prompt spoils the engine's cache whatever the chain says: then it only decides ties.
-    if (reader.facts.nonceSkipped) {
-      if (r.sessionSlot < 0) r.sessionSlot = this.deepestHost();
-      return;
-    }
+    // A nonce ahead of the prompt spoils the engine's cache whatever the chain says: the conversation only stays in ties.
+    if (reader.facts.nonceSkipped) return;
     for (let slot = 0; slot < c.count; slot++) {
       const depth = unchecked(locations.depth[slot]);
       if (unchecked(c.usable[slot]) && depth >= 0) {
@@ -227,20 +224,19 @@ export class Decider {
     if (locations.deepest >= 0) {
       r.sharedTokens = this.tokensAt(d, reader, locations.deepest);
       r.forks = <f64>locations.forks;
+      // A prefix that nobody else went on from yet is taken to be this conversation's own.
+      if (r.knownSlot < 0 && r.forks == 0) r.knownSlot = this.deepestHost();
     }
   }
 
+  /** Usable host that holds the deepest known boundary, −1 for none. */
   private deepestHost(): i32 {
-    let best = -1;
-    let deepest = -1;
+    const locations = this.fleet.locations;
     for (let slot = 0; slot < this.candidates.count; slot++) {
-      const depth = unchecked(this.fleet.locations.depth[slot]);
-      if (depth > deepest && unchecked(this.candidates.usable[slot])) {
-        deepest = depth;
-        best = slot;
-      }
+      const deepest = unchecked(locations.depth[slot]) == locations.deepest;
+      if (deepest && unchecked(this.candidates.usable[slot])) return slot;
     }
-    return best;
+    return -1;
   }
 
   /** Prompt tokens up to a boundary of the chain. */
@@ -270,9 +266,9 @@ export class Decider {
     for (let i = 0; i < c.count; i++) {
       if (c.usable[i] && c.cachedTokens[i] > most) most = c.cachedTokens[i];
     }
-    if (r.sessionSlot == slot && d.sessionTag != 0) d.reason = Reason.Session;
-    else if (r.sessionSlot >= 0 && d.sessionTag != 0) d.reason = Reason.Load;
-    else if (most <= 0) d.reason = r.sessionSlot == slot ? Reason.Prefix : Reason.Cold;
+    if (r.knownSlot >= 0 && (d.hasSession || most <= 0)) {
+      d.reason = r.knownSlot != slot ? Reason.Load : d.hasSession ? Reason.Session : Reason.Prefix;
+    } else if (most <= 0) d.reason = Reason.Cold;
     else d.reason = d.cachedTokens >= most ? Reason.Prefix : Reason.Load;
   }
 

@@ -37,8 +37,13 @@ export class Decision {
   key: u64 = 0;
   /** What ties fall by: the key, or the user where nothing but the user joins requests; 0 for nothing. */
   tieKey: u64 = 0;
-  /** Tags of the session in the location table, with and without its model (a body that can't be read has none), 0 for none. */
-  sessionTag: u64 = 0;
+  /** Whether a session id names the conversation. */
+  hasSession: bool = false;
+  /**
+   * Tags of the conversation in the location table, 0 for none; the second, of sessions only, leaves the model out, for a body
+   * that can't be read names none.
+   */
+  conversationTag: u64 = 0;
   anyModelTag: u64 = 0;
   promptTokens: f64 = 0;
   cachedTokens: f64 = 0;
@@ -73,7 +78,8 @@ export class Decision {
     this.reason = Reason.Bypass;
     this.key = 0;
     this.tieKey = 0;
-    this.sessionTag = 0;
+    this.hasSession = false;
+    this.conversationTag = 0;
     this.anyModelTag = 0;
     this.promptTokens = 0;
     this.cachedTokens = 0;

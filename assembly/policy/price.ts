@@ -18,8 +18,10 @@ const BATCH_MAX: f64 = 256;
 export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const unknownRunning = busiestReport(c, c.running);
   const unknownWaiting = busiestReport(c, c.waiting);
-  const home = homeOf(c, r.key);
   const tieMs = w.tieMs * Math.min(r.speedFactor, 1);
+  const known = r.knownSlot >= 0;
+  const home = known ? r.knownSlot : homeOf(c, r.key);
+  const awayMs = away(r, w, known ? STAY_TIES * tieMs : 0);
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const prefillFactor = unchecked(c.prefillFactor[slot]);
@@ -48,32 +50,33 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     const othersMs = w.othersWait * prefillMs * batch;
     const evictionMs = w.eviction * r.reuseShare * unchecked(c.fill[slot]) * countedMs;
     const pressure = Math.max(
-      known(unchecked(c.kvUsage[slot])) * fresh,
-      known(unchecked(c.gpuUtilization[slot])) * fresh,
+      shareOr0(unchecked(c.kvUsage[slot])) * fresh,
+      shareOr0(unchecked(c.gpuUtilization[slot])) * fresh,
     );
     const pressureMs = w.pressure * pressure * (prefillMs + decodeMs);
 
     let cost = waitMs + countedMs + decodeMs + othersMs + evictionMs + pressureMs;
     cost += tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
-    if (slot != home && r.sharedTokens < HOME_KNOWN_SHARE * r.promptTokens) {
-      cost += w.home * Math.min(r.promptTokens, HOME_TOKENS) * perTokenMs;
-    }
-    // A conversation of one's own stays where it is in ties, wherever its home would be.
-    const own = r.sessionSlot >= 0 || (r.sharedTokens > 0 && r.forks == 0);
-    const stays = r.sessionSlot >= 0 ? slot == r.sessionSlot : missing == 0;
-    if (own && !stays) cost += SESSION_TIES * tieMs;
+    if (slot != home) cost += awayMs;
     unchecked((c.waitMs[slot] = waitMs));
     unchecked((c.prefillMs[slot] = prefillMs));
     unchecked((c.costMs[slot] = cost));
   }
 }
 
-/** A prompt counts as cold, and its home as a bonus, while no host knows this share of it. */
-const HOME_KNOWN_SHARE: f64 = 0.3;
-/** The home bonus grows with the prompt up to here, tokens. */
+/** The price of not being at home grows with the prompt up to here, tokens. */
 const HOME_TOKENS: f64 = 30000;
-/** What a known conversation's place is worth beyond what is cached there, in ties. */
-const SESSION_TIES: f64 = 2;
+/** A known conversation's place is worth this many ties more. */
+const STAY_TIES: f64 = 2;
+
+/**
+ * Price of not being at home. A known conversation is at home where it is; a new one where rendezvous hashing of its key puts
+ * it, so that all gateways agree, and a restarted one too, without having talked.
+ */
+function away(r: RequestCost, w: Weights, stayMs: f64): f64 {
+  const tokens = Math.min(r.promptTokens, HOME_TOKENS);
+  return w.home * tokens * w.prefillMsPerToken * r.speedFactor + stayMs;
+}
 
 /** Usable host with the highest rendezvous score, −1 for none. */
 function homeOf(c: Candidates, key: u64): i32 {
@@ -108,6 +111,6 @@ function fade(reported: f64, unknown: f64, fresh: f64): f64 {
 }
 
 @inline
-function known(share: f64): f64 {
+function shareOr0(share: f64): f64 {
   return isNaN(share) ? 0 : share;
 }

@@ -6,8 +6,8 @@ export class RequestCost {
   outputTokens: f64 = 0;
   /** Conversation key: ties fall by rendezvous hash of it, so that all gateways agree. */
   key: u64 = 0;
-  /** Host slot of the known session, −1 for none. */
-  sessionSlot: i32 = -1;
+  /** Usable host slot where the conversation was last, −1 if it is new here. */
+  knownSlot: i32 = -1;
   /** Tokens of the deepest prefix that any host holds, and how many conversations went separate ways from there. */
   sharedTokens: f64 = 0;
   forks: f64 = 0;

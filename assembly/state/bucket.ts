@@ -24,6 +24,15 @@ export class Bucket {
     }
   }
 
+  /** Whether no other entry has this one's tag. */
+  isAlone(entry: usize, tag: u64): bool {
+    for (let e = 0; e < BUCKET_ENTRIES; e++) {
+      const other = this.entry(e);
+      if (other != entry && Bucket.tag(other) == tag) return false;
+    }
+    return true;
+  }
+
   @inline static tag(entry: usize): u64 { return load<u64>(entry); }
   @inline static stamp(entry: usize): u32 { return load<u32>(entry + 8); }
   @inline static slot(entry: usize): i32 { return <i32>load<u16>(entry + 12); }

@@ -13,7 +13,7 @@ const PROBE_BUDGET: i32 = 24;
  * Boundaries up to this depth are all recorded; beyond it one in eight, and the last eight of each request. Which ones is
  * told by the id itself, so that every request with the same prefix agrees.
  */
-const DENSE: i32 = 16;
+const DENSE: i32 = 64;
 const TAIL: i32 = 8;
 /** A stamp younger than this share of the host's capacity isn't worth a write. */
 const FRESH_SHARE: f64 = 1.0 / 64.0;
@@ -177,6 +177,12 @@ export class Locations {
     );
   }
 
+  /** Whether a stamp is so young that renewing it isn't worth a write. */
+  private isFresh(entry: usize, slot: i32): bool {
+    const age = this.ageTokens(entry, slot);
+    return this.isAlive(entry) && age < unchecked(this.capacity[slot]) * FRESH_SHARE;
+  }
+
   /** Tokens inserted at the entry's host since it was stamped; the 32-bit stamp wraps, the difference does not. */
   @inline private ageTokens(entry: usize, slot: i32): f64 {
     const now = <u32>(<u64>(unchecked(this.clock[slot]) / STAMP_TOKENS));
@@ -192,8 +198,8 @@ export class Locations {
       const bucket = this.cache.get(number);
       const place = this.place(bucket, tag, slot);
       const present = Bucket.tag(place) == tag && Bucket.slot(place) == slot;
-      if (present && !fork && !exclusive && this.isAlive(place)) {
-        if (this.ageTokens(place, slot) < unchecked(this.capacity[slot]) * FRESH_SHARE) return;
+      if (present && !fork && this.isFresh(place, slot)) {
+        if (!exclusive || bucket.isAlone(place, tag)) return;
       }
       const free = Bucket.tag(place) == 0;
       const forks = present ? Bucket.forks(place) : 0;
