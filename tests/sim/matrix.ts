@@ -59,7 +59,10 @@ interface Settings {
 }
 
 function load(name: string, seed: number, settings: Settings): Workload {
-  const workload = loadWorkload(name, { seed, requests: settings.requests });
+  // A closed loop of too few sessions never saturates.
+  const closed = name.startsWith("agentic");
+  const requests = closed ? 3 * settings.requests : settings.requests;
+  const workload = loadWorkload(name, { seed, requests });
   const whole = name.startsWith("generated:") || settings.half === "all";
   return whole ? workload : half(workload, settings.half as "first" | "second");
 }

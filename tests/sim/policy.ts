@@ -1,4 +1,4 @@
-import type { EngineReport } from "../llm/model.ts";
+import type { EngineReport, Sequence } from "../llm/model.ts";
 import type { Runs } from "../llm/runs.ts";
 import type { Random } from "./random.ts";
 import type { WorkRequest } from "./workload.ts";
@@ -10,9 +10,9 @@ export const REJECTED = -2;
 /** True state of a server: only for what sees it in life (KV events) and for the oracle. */
 export interface ServerTruth {
   /** Tokens of the prompt that are cached there now. */
-  cachedTokens(request: WorkRequest): number;
-  /** Prompt tokens to be computed for the requests there. */
-  pendingPrefillTokens(): number;
+  cachedTokens(request: Pick<WorkRequest, "promptTokens" | "blocks">): number;
+  /** Requests there, running ones first. */
+  sequences(): Iterable<Sequence>;
   running(): number;
   waiting(): number;
   /** Running requests' tokens in the cache, share of it, 0..1. */

@@ -36,7 +36,7 @@ export function loadWorkload(trace: string, options: { seed: number; requests: n
     return readServegen(name, rows as Parameters<typeof readServegen>[1], options.seed);
   }
   if ("tools" in first) {
-    return readAgentic(name, rows as Parameters<typeof readAgentic>[1], options.seed);
+    return readAgentic(name, rows as Parameters<typeof readAgentic>[1], options);
   }
   if ("requests" in first) {
     return readLmcache(name, rows as Parameters<typeof readLmcache>[1], options.seed);

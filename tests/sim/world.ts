@@ -194,7 +194,7 @@ export class World {
     const engine = this.engines[server] as Engine;
     return {
       cachedTokens: (request) => engine.cachedTokens(request),
-      pendingPrefillTokens: () => engine.pendingPrefillTokens,
+      sequences: () => engine.sequences(),
       running: () => engine.runningCount,
       waiting: () => engine.waitingCount,
       kvUsage: () => engine.cache.usage,

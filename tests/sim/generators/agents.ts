@@ -16,7 +16,7 @@ export function codingAgents(options: GeneratorOptions): Workload {
       ["system", random.lognormal(4000, 0.4)],
     ]),
   );
-  const nextStart = poissonStarts(random, 0.25);
+  const nextStart = poissonStarts(random, 0.5);
   for (let session = 0; builder.requests.length < options.requests; session += 1) {
     const product = random.below(products.length);
     const start = products[product] as (typeof products)[number];
@@ -38,18 +38,18 @@ export function codingAgents(options: GeneratorOptions): Workload {
   return builder.done("coding-agents");
 }
 
-/** Tool agents: most of each prompt is one of a few sets of tools and examples. */
+/** Tool agents: most of each prompt is one of some dozens of sets of tools and examples. */
 export function toolAgents(options: GeneratorOptions): Workload {
   const random = new Random(options.seed, "tool-agents");
   const builder = new WorkloadBuilder();
-  const zipf = new Zipf(12, 1);
-  const kinds = Array.from({ length: 12 }, () =>
+  const zipf = new Zipf(80, 0.8);
+  const kinds = Array.from({ length: 80 }, () =>
     newStart(builder, [
-      ["tools", random.lognormal(4000, 0.4)],
-      ["system", random.lognormal(3000, 0.5)],
+      ["tools", random.lognormal(5000, 0.4)],
+      ["system", random.lognormal(4000, 0.5)],
     ]),
   );
-  const nextStart = poissonStarts(random, 6);
+  const nextStart = poissonStarts(random, 5);
   for (let session = 0; builder.requests.length < options.requests; session += 1) {
     const kind = zipf.pick(random);
     const start = kinds[kind] as (typeof kinds)[number];
@@ -57,10 +57,10 @@ export function toolAgents(options: GeneratorOptions): Workload {
     const conversation = new Conversation(builder, start, names);
     conversation.say("user", random.lognormal(150, 0.7));
     let waitMs = nextStart();
-    const turns = random.geometric(5);
+    const turns = random.geometric(6);
     for (let turn = 0; turn < turns; turn += 1) {
       conversation.ask(waitMs, Math.min(400, random.lognormal(60, 0.7)));
-      conversation.say("tool", Math.min(4000, random.lognormal(250, 1)));
+      conversation.say("tool", Math.min(12_000, random.lognormal(500, 1.2)));
       waitMs = random.lognormal(1500, 0.8);
     }
   }

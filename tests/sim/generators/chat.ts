@@ -2,7 +2,7 @@ import { Random, Zipf } from "../random.ts";
 import { type Workload, WorkloadBuilder } from "../workload.ts";
 import { Conversation, type GeneratorOptions, newStart, poissonStarts } from "./conversation.ts";
 
-const TENANTS = 60;
+const TENANTS = 150;
 
 /**
  * Multi-tenant chat: few tenants send most (Zipf), all of a tenant's conversations share its system
@@ -13,19 +13,19 @@ export function multiTenantChat(options: GeneratorOptions): Workload {
   const builder = new WorkloadBuilder();
   const zipf = new Zipf(TENANTS, 1.1);
   const tenants = Array.from({ length: TENANTS }, () =>
-    newStart(builder, [["system", Math.min(8000, random.lognormal(1500, 0.8))]]),
+    newStart(builder, [["system", Math.min(12_000, random.lognormal(4500, 0.5))]]),
   );
-  const nextStart = poissonStarts(random, 4);
+  const nextStart = poissonStarts(random, 5);
   for (let session = 0; builder.requests.length < options.requests; session += 1) {
     const tenant = zipf.pick(random);
     const start = tenants[tenant] as (typeof tenants)[number];
     const names = { session: `s${session}`, tenant: `t${tenant}`, loop: options.loop };
     const conversation = new Conversation(builder, start, names);
     let waitMs = nextStart();
-    const turns = random.geometric(6);
+    const turns = random.geometric(5);
     for (let turn = 0; turn < turns; turn += 1) {
-      conversation.say("user", Math.min(6000, random.lognormal(120, 1.2)));
-      conversation.ask(waitMs, Math.min(1500, random.lognormal(220, 0.7)));
+      conversation.say("user", Math.min(16_000, random.lognormal(400, 1.3)));
+      conversation.ask(waitMs, Math.min(1500, random.lognormal(180, 0.7)));
       waitMs = Math.min(300_000, random.lognormal(15_000, 0.9));
     }
   }
@@ -36,8 +36,8 @@ export function multiTenantChat(options: GeneratorOptions): Workload {
 export function hotPrefix(options: GeneratorOptions): Workload {
   const random = new Random(options.seed, "hot-prefix");
   const builder = new WorkloadBuilder();
-  const hot = newStart(builder, [["system", 8000]]);
-  const nextStart = poissonStarts(random, 12);
+  const hot = newStart(builder, [["system", 12_000]]);
+  const nextStart = poissonStarts(random, 10);
   for (let session = 0; builder.requests.length < options.requests; session += 1) {
     const shared = random.next() < 0.8;
     const start = shared ? hot : newStart(builder, [["system", random.lognormal(800, 0.6)]]);
@@ -46,7 +46,7 @@ export function hotPrefix(options: GeneratorOptions): Workload {
     let waitMs = nextStart();
     const turns = random.geometric(2);
     for (let turn = 0; turn < turns; turn += 1) {
-      conversation.say("user", Math.min(8000, random.lognormal(300, 1.1)));
+      conversation.say("user", Math.min(16_000, random.lognormal(900, 1.2)));
       conversation.ask(waitMs, Math.min(1000, random.lognormal(120, 0.8)));
       waitMs = random.exponential(20_000);
     }

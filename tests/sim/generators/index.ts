@@ -10,7 +10,7 @@ interface Generator {
 }
 
 const GENERATORS: Readonly<Record<string, Generator>> = {
-  "multi-tenant-chat": { make: multiTenantChat, loop: "closed" },
+  "multi-tenant-chat": { make: multiTenantChat, loop: "open" },
   "coding-agents": { make: codingAgents, loop: "closed" },
   "tool-agents": { make: toolAgents, loop: "closed" },
   "hot-prefix": { make: hotPrefix, loop: "open" },

@@ -14,7 +14,8 @@ import {
 } from "../policy.ts";
 import type { WorkRequest } from "../workload.ts";
 
-const WASM = fileURLToPath(new URL("../../../build/warmroute.wasm", import.meta.url));
+/** The filter as it ships. */
+export const WASM = fileURLToPath(new URL("../../../build/warmroute.wasm", import.meta.url));
 
 const CHAT_PATH = "/v1/chat/completions";
 const CHOICE_HEADER = "x-gateway-destination-endpoint";

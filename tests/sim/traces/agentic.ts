@@ -18,22 +18,34 @@ interface Session {
   }[];
 }
 
+/** Longer pauses, up to days, only add idle time. */
+const MAX_THINK_MS = 300_000;
+
 /** Session starts per second at rate 1: a session lasts some minutes to hours. */
 const SESSIONS_PER_SECOND = 0.1;
 
 /**
  * Coding-agent sessions, replayed in a closed loop: a request comes `think` after the end of the
  * one before; sessions start by a seeded Poisson process. Ids are rebuilt as the trace's notes say:
- * the shared ones of the earlier request, then new ones.
+ * the shared ones of the earlier request, then new ones. Where more requests are asked for than
+ * there are, the sessions come again with other text.
  */
-export function readAgentic(name: string, sessions: readonly Session[], seed: number): Workload {
-  const random = new Random(seed, "sessions");
+export function readAgentic(
+  name: string,
+  sessions: readonly Session[],
+  options: { seed: number; requests: number },
+): Workload {
+  const random = new Random(options.seed, "sessions");
   const builder = new WorkloadBuilder();
   let startMs = 0;
-  for (const session of sessions) {
-    startMs += random.exponential(1000 / SESSIONS_PER_SECOND);
-    addSession(builder, session, startMs);
-  }
+  let copy = 0;
+  do {
+    for (const session of sessions) {
+      startMs += random.exponential(1000 / SESSIONS_PER_SECOND);
+      addSession(builder, { ...session, session: `${session.session}.${copy}` }, startMs);
+    }
+    copy += 1;
+  } while (builder.requests.length < options.requests);
   return builder.done(name);
 }
 
@@ -55,7 +67,7 @@ function addSession(builder: WorkloadBuilder, session: Session, startMs: number)
       builder.add({
         session: session.session,
         tenant: "t0",
-        atMs: last === undefined ? startMs : (row.think ?? 0),
+        atMs: last === undefined ? startMs : Math.min(MAX_THINK_MS, row.think ?? 0),
         after: last?.id ?? -1,
         promptTokens: row.in,
         blocks,
