@@ -21,8 +21,8 @@ export class ItemReader extends NodeReader {
   readonly system: Tally = new Tally();
   /** Hash of the system text; 0 for none. */
   systemHash: u64 = 0;
-  /** Whether it was read to its end. */
-  isSystemKnown: bool = false;
+  /** Whether the body ended inside it. */
+  isSystemCut: bool = false;
   /** Messages up to the end of the first of the user, or else up to the end of the first: 0 for none. */
   firstUserHash: u64 = 0;
   /** Prompts given beside each other. */
@@ -62,7 +62,7 @@ export class ItemReader extends NodeReader {
     this.chain.system.count = 0;
     this.system.clear();
     this.systemHash = 0;
-    this.isSystemKnown = false;
+    this.isSystemCut = false;
     this.systemNonceBytes = 0;
   }
 
@@ -148,7 +148,6 @@ export class ItemReader extends NodeReader {
     this.system.copyFrom(lane.tally);
     this.systemNonceBytes = lane.nonceBytes;
     this.systemHash = lane.isUsed ? lane.hasher.digest() : 0;
-    this.isSystemKnown = true;
     this.isDone = true;
   }
 
@@ -157,6 +156,7 @@ export class ItemReader extends NodeReader {
     if (this.isDone) return;
     this.isDone = true;
     if (this.isSystem) {
+      this.isSystemCut = true;
       const positions = this.chain.system;
       const count = positions.count;
       this.systemHash = count > 0 ? unchecked(positions.hashes[count - 1]) : 0;

@@ -4,7 +4,7 @@
  * the chain of the prompt's boundaries, not the body. Readers are made once and used again.
  */
 import { JsonScanner, ScanState } from "../json/scanner";
-import { Chain, SystemEnd } from "../prefix/chain";
+import { Chain, Opening } from "../prefix/chain";
 import { BodyStatus, Facts } from "./facts";
 import { BodyFields } from "./fields";
 import { RootReader } from "./root";
@@ -21,7 +21,7 @@ export class RequestReader {
 
   private root: RootReader;
   private scanner: JsonScanner;
-  private systemEnd: SystemEnd = new SystemEnd();
+  private opening: Opening = new Opening();
 
   constructor() {
     const root = new RootReader();
@@ -94,12 +94,17 @@ export class RequestReader {
    * @param mediaTokens tokens that an image or a sound counts
    */
   seal(seed: u64, mediaTokens: u32 = MEDIA_TOKENS): void {
-    const content = this.root.content;
-    const end = this.systemEnd;
-    end.isKnown = content.isSystemKnown;
-    end.bytes = content.system.bytes;
-    end.media = content.system.media;
+    const root = this.root;
+    const content = root.content;
     const facts = this.facts;
-    this.chain.seal(seed, mediaTokens, facts.toolsHash, facts.toolsBytes, facts.systemHash, end);
+    const opening = this.opening;
+    opening.tools = facts.toolsHash;
+    opening.toolsBytes = facts.toolsBytes;
+    opening.isToolsCut = root.isToolsCut;
+    opening.system = facts.systemHash;
+    opening.systemBytes = content.system.bytes;
+    opening.systemMedia = content.system.media;
+    opening.isSystemCut = content.isSystemCut;
+    this.chain.seal(seed, mediaTokens, opening);
   }
 }

@@ -38,6 +38,9 @@ export class RootReader extends JsonSink {
   readonly model: StaticArray<u8> = new StaticArray<u8>(MAX_MODEL_BYTES);
   modelLen: i32 = 0;
 
+  /** Whether the body ended inside tools. */
+  isToolsCut: bool = false;
+
   private scanner: JsonScanner | null = null;
   private fields: BodyFields | null = null;
   private taker: Taker = Taker.Fields;
@@ -70,6 +73,7 @@ export class RootReader extends JsonSink {
     this.content.reset();
     this.settings.reset();
     this.modelLen = 0;
+    this.isToolsCut = false;
     this.taker = Taker.Fields;
     this.skipped = 0;
     this.depth = 0;
@@ -100,7 +104,9 @@ export class RootReader extends JsonSink {
   /** The body ends here, in the midst of it. */
   cutOff(): void {
     this.content.cutOff();
-    if (this.taker == Taker.Digest && isTools(this.key)) this.keepTools(this.digest.partialHash);
+    if (this.taker != Taker.Digest || !isTools(this.key)) return;
+    this.isToolsCut = true;
+    this.keepTools(this.digest.partialHash);
   }
 
   onObjectStart(): void {

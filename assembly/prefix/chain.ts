@@ -100,32 +100,40 @@ export class Chain {
   }
 
   /**
-   * Gives the ids: hashes under `seed`, 0 for absent tools or system.
+   * Gives the ids under `seed`. Behind tools or system text that were cut off nothing is sure, so the
+   * chain ends there.
    * @param mediaTokens tokens that an image or a sound counts
    */
-  seal(seed: u64, mediaTokens: u32, tools: u64, toolsBytes: u32, system: u64, end: SystemEnd): void {
+  seal(seed: u64, mediaTokens: u32, opening: Opening): void {
     this.length = 0;
+    if (opening.isToolsCut) return;
+    const toolsBytes = opening.toolsBytes;
     let base = seed;
-    if (tools != 0) {
-      base = mix(mix(base, TOOLS_SALT), tools);
+    if (opening.tools != 0) {
+      base = mix(mix(base, TOOLS_SALT), opening.tools);
       this.emit(base, toolsBytes, 0);
     }
-    if (system != 0) {
-      base = mix(base, SYSTEM_SALT);
-      const positions = this.system;
-      for (let i = 0; i < positions.count; i++) {
-        const fixed = unchecked(positions.tokens[i]) + unchecked(positions.media[i]) * mediaTokens;
-        this.emit(
-          mix(base, unchecked(positions.hashes[i])),
-          toolsBytes + unchecked(positions.bytes[i]),
-          fixed,
-        );
-      }
-      base = mix(mix(base, system), SYSTEM_SALT);
-      if (end.isKnown) this.emit(base, toolsBytes + end.bytes, end.media * mediaTokens);
+    const positions = this.system;
+    const systemBase = mix(base, SYSTEM_SALT);
+    for (let i = 0; i < positions.count; i++) {
+      this.emit(
+        mix(systemBase, unchecked(positions.hashes[i])),
+        toolsBytes + unchecked(positions.bytes[i]),
+        unchecked(positions.media[i]) * mediaTokens,
+      );
     }
-    const bytesBefore = toolsBytes + end.bytes;
-    const fixedBefore = end.media * mediaTokens;
+    if (opening.isSystemCut) return;
+    const fixedBefore = opening.systemMedia * mediaTokens;
+    const bytesBefore = toolsBytes + opening.systemBytes;
+    if (opening.system != 0) {
+      base = mix(mix(systemBase, opening.system), SYSTEM_SALT);
+      this.emit(base, bytesBefore, fixedBefore);
+    }
+    this.emitMessages(base, bytesBefore, fixedBefore, mediaTokens);
+  }
+
+  /** Merges what always stays with the last ends, in the order of the prompt. */
+  private emitMessages(base: u64, bytesBefore: u32, fixedBefore: u32, mediaTokens: u32): void {
     const kept = this.kept;
     const recent = this.recent;
     let number: u32 = this.messages > <u32>RECENT ? this.messages - RECENT : 0;
@@ -164,13 +172,20 @@ export class Chain {
   }
 }
 
-/** What lies before the messages. */
+/** What lies before the messages. Hashes are 0 for absent. */
 @final
-export class SystemEnd {
-  /** Whether the system text was read to its end. */
-  isKnown: bool = false;
-  bytes: u32 = 0;
-  media: u32 = 0;
+export class Opening {
+  tools: u64 = 0;
+  /** Bytes of the tools' schemas. */
+  toolsBytes: u32 = 0;
+  /** Whether the body ended inside them. */
+  isToolsCut: bool = false;
+  system: u64 = 0;
+  /** Bytes of the system text, and images and sounds in it. */
+  systemBytes: u32 = 0;
+  systemMedia: u32 = 0;
+  /** Whether the body ended inside it. */
+  isSystemCut: bool = false;
 }
 
 /** Whether the end of the message with this number always stays. */

@@ -23,7 +23,7 @@ function splice(body: Uint8Array, at: number, remove: number, add: Uint8Array): 
 
 /** A copy of `body` with one to four random changes of its bytes. */
 export function mutateBytes(body: Uint8Array, random: Random): Uint8Array {
-  let out = body.slice();
+  let out = new Uint8Array(body);
   const changes = 1 + random.below(4);
   for (let i = 0; i < changes; i++) {
     const at = random.below(out.length + 1);

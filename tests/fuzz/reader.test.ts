@@ -40,7 +40,9 @@ const bodies: Uint8Array[] = [];
 before(async () => {
   reader = (await instantiate("reader")) as unknown as Reader;
   const folder = new URL("../fixtures/bodies/", import.meta.url);
-  for (const name of (await readdir(folder)).sort()) bodies.push(await readFile(new URL(name, folder)));
+  for (const name of (await readdir(folder)).sort()) {
+    bodies.push(new Uint8Array(await readFile(new URL(name, folder))));
+  };
 });
 
 function load(bytes: Uint8Array): void {

@@ -28,7 +28,9 @@ let bodies: Uint8Array[] = [];
 before(async () => {
   echo = (await instantiate("echo")) as unknown as Echo;
   const folder = new URL("../fixtures/bodies/", import.meta.url);
-  for (const name of (await readdir(folder)).sort()) bodies.push(await readFile(new URL(name, folder)));
+  for (const name of (await readdir(folder)).sort()) {
+    bodies.push(new Uint8Array(await readFile(new URL(name, folder))));
+  };
   bodies = bodies.concat(TEXTS.map((text) => new TextEncoder().encode(text)));
 });
 

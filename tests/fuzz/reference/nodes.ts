@@ -49,7 +49,7 @@ function readSlot(key: string, value: Json, level: number, isMedia: boolean): Sl
       return undefined;
     case "string": {
       if (value.value === "") return undefined;
-      const form = JSON.stringify(["text", value.value]);
+      const form = textForm(value.value);
       if (isMedia || TEXTS.includes(key)) return { form, tally: textTally(value.value) };
       if (!isPicture && !isSound && key !== "name") return undefined;
       const tally = { ...emptyTally(), images: isPicture ? 1 : 0, audios: isSound ? 1 : 0 };
@@ -71,6 +71,11 @@ function readSlot(key: string, value: Json, level: number, isMedia: boolean): Sl
   }
 }
 
+/** A text is as good as a lane that holds nothing else. */
+function textForm(text: string): string {
+  return JSON.stringify([Buffer.from(text).toString("latin1")]);
+}
+
 function inLane(read: (lane: Lane) => void): Slot | undefined {
   const lane = new Lane();
   read(lane);
@@ -88,7 +93,7 @@ export function readParts(items: Json[], key: string, level: number, lane: Lane)
       lane.beginPart();
       readPart(item, key, level + 1, lane);
     } else if (item.kind === "string" && (IMAGES.includes(key) || AUDIOS.includes(key))) {
-      if (item.value !== "") lane.mark(JSON.stringify(["text", item.value]), mediaTally(key));
+      if (item.value !== "") lane.mark(textForm(item.value), mediaTally(key));
     } else if (item.kind === "string" && TEXTS.includes(key)) {
       lane.beginPart();
       lane.text(item.value);
