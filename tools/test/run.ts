@@ -19,6 +19,9 @@ export interface FileResult {
 /** Of one failed test, this much is shown. */
 const BLOCK_CHARS = 2500;
 
+// as-pect colours its output whatever it is told.
+const COLOURS = /\x1b\[[0-9;]*m/g;
+
 const children = new Set<ChildProcess>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
@@ -52,7 +55,7 @@ function run(args: string[], env: Record<string, string>) {
     child.on("close", (code) => {
       clearTimeout(late);
       children.delete(child);
-      resolve({ code, output, ms: Date.now() - started });
+      resolve({ code, output: output.replace(COLOURS, ""), ms: Date.now() - started });
     });
   });
 }
