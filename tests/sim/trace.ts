@@ -54,10 +54,14 @@ export function findTrace(trace: string): string | undefined {
 
 /** The rows of a JSON-lines file, gzipped or not. */
 export function readRows(file: string): object[] {
-  const bytes = readFileSync(file);
-  const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
-  return text
+  return readText(file)
     .split("\n")
     .filter((line) => line.trim() !== "")
     .map((line) => JSON.parse(line) as object);
+}
+
+/** A file's text, gunzipped if it is. */
+export function readText(file: string): string {
+  const bytes = readFileSync(file);
+  return (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8");
 }
