@@ -62,7 +62,7 @@ export class Answers {
   /** A part of the answer: the first is the first token of a stream; the last of them carry the usage. */
   body(stream: Stream, size: i32, endOfStream: bool): void {
     const served = stream.served;
-    if (size > 0 && served.firstByteMs == 0) this.firstByte(stream);
+    if (size > 0 && served.firstByteMs == 0) this.firstByte(stream, endOfStream);
     const usage = stream.usage;
     if (usage) {
       let read = 0;
@@ -88,10 +88,10 @@ export class Answers {
       const usage = stream.usage;
       if (usage) usage.finish();
       const account = root.fleet.account;
+      const output = served.firstByteMs > 0 ? root.feedback.outputTokens(stream) : 0;
       if (served.waiting) {
-        account.leftQueue(served.slot, served.generation, served.workMs, now);
+        account.answered(served.slot, served.generation, served.workMs, output, now);
       } else {
-        const output = root.feedback.outputTokens(stream);
         account.finished(served.slot, served.generation, served.contextTokens, output, now);
       }
       if (served.complete && served.status == 200) root.feedback.learn(stream, now);
@@ -154,11 +154,12 @@ export class Answers {
     stream.usage = usage;
   }
 
-  private firstByte(stream: Stream): void {
+  private firstByte(stream: Stream, isLast: bool): void {
     const served = stream.served;
     const now = nowMs();
     served.firstByteMs = now;
-    if (served.slot < 0 || !served.waiting) return;
+    // An answer in one piece leaves its host in one step, at the end.
+    if (served.slot < 0 || !served.waiting || isLast) return;
     served.waiting = false;
     served.contextTokens = stream.decision.promptTokens;
     this.root.fleet.account.firstToken(

@@ -8,6 +8,8 @@ export const MODEL_BYTES: i32 = 256;
 export class Decision {
   // From the headers.
   apiHash: u64 = 0;
+  /** Path of the Responses API: its answers' ids are referred to. */
+  isResponses: bool = false;
   headerSessionHash: u64 = 0;
   tenantHash: u64 = 0;
   /** Declared body bytes, −1 unknown. */
@@ -61,6 +63,7 @@ export class Decision {
   /** Blank, for the next request. */
   reset(): void {
     this.apiHash = 0;
+    this.isResponses = false;
     this.headerSessionHash = 0;
     this.tenantHash = 0;
     this.contentLength = -1;

@@ -18,11 +18,21 @@ const TELLING_TOKENS: f64 = 256;
 /** A miss shrinks the capacity that is believed by this, a hit lets it grow back by less. */
 const SHRINK: f64 = 0.9;
 const GROW: f64 = 1.02;
+/** From this many samples on, a learned number is settled. */
+const SETTLED_SAMPLES: u32 = 64;
 const CAPACITY_FACTOR_MIN: f64 = 0.05;
 
 /** Learns from what a request did cost: tokens, lengths, speeds, cache. */
 export class Feedback {
+  private counter: u32 = 0;
+
   constructor(private root: Root) {}
+
+  /** Whether to leave this answer out: of what is settled, every fourth answer tells enough. */
+  private isSkipped(samples: u32): bool {
+    this.counter++;
+    return samples > SETTLED_SAMPLES && (this.counter & 3) != 0;
+  }
 
   /** Output tokens of an answer as far as it came: reported, else counted from its events, else as expected. */
   outputTokens(stream: Stream): f64 {
@@ -40,14 +50,15 @@ export class Feedback {
     const d = stream.decision;
     const usage = stream.usage;
     if (!usage) return;
-    if (usage.idHash != 0 && d.key != 0) root.fleet.responses.note(usage.idHash, d.key);
+    if (d.isResponses && usage.idHash != 0 && d.key != 0) {
+      root.fleet.responses.note(usage.idHash, d.key);
+    }
     const reportedCached = <f64>usage.cachedTokens;
     if (reportedCached >= 0) root.stats.reportedCached.add(<i64>reportedCached);
     if (!root.config.cost.learn) return;
     const reportedPrompt = <f64>usage.promptTokens;
     if (d.complete && d.readable && reportedPrompt > 0) {
       this.learnModel(stream, reportedPrompt, now);
-      root.stats.promptError.record(relativeErrorPercent(d.promptTokens, reportedPrompt));
     }
     if (usage.completionTokens >= 0) this.learnOutput(stream, <f64>usage.completionTokens, now);
     this.learnHost(stream, reportedPrompt, reportedCached, now);
@@ -57,7 +68,10 @@ export class Feedback {
     const d = stream.decision;
     const learned = this.root.fleet.learned;
     const key = ratioKey(d);
+    const seen = learned.find(key, now);
+    if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
     const slot = learned.slotFor(key, now);
+    this.root.stats.promptError.record(relativeErrorPercent(d.promptTokens, reported));
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = learned.open(slot, key, now);
       const samples = Learned.samples(at);
@@ -77,6 +91,8 @@ export class Feedback {
     const d = stream.decision;
     const learned = this.root.fleet.learned;
     const key = outputKey(d);
+    const seen = learned.find(key, now);
+    if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
     const slot = learned.slotFor(key, now);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = learned.open(slot, key, now);
@@ -95,6 +111,11 @@ export class Feedback {
     if (served.fellBack || served.slot < 0 || served.firstByteMs == 0) return;
     const states = root.fleet.states;
     const cost = root.config.cost;
+    const before = states.at(served.slot);
+    const settled = HostRecord.prefillSamples(before) + HostRecord.decodeSamples(before);
+    // A miss always counts: it may be the sign of a flushed cache.
+    const missed = reportedCached >= 0 && reportedCached < d.cachedTokens * MISS_SHARE;
+    if (!missed && this.isSkipped(settled)) return;
     const output = this.outputTokens(stream);
     const prompt = reportedPrompt > 0 ? reportedPrompt : d.promptTokens;
     const cached = reportedCached >= 0 ? reportedCached : d.cachedTokens;
@@ -159,7 +180,8 @@ export class Feedback {
 
   /** Believes in less cache after a miss, in more after hits; many misses in a row void the host's locations. */
   private learnCapacity(at: usize, expected: f64, reported: f64, clock: f64): void {
-    if (expected < TELLING_TOKENS) return;
+    if (reported > 0) HostRecord.setReportsHits(at, true);
+    if (expected < TELLING_TOKENS || !HostRecord.reportsHits(at)) return;
     const factor = factorOr1(HostRecord.capacityFactor(at));
     if (reported < expected * MISS_SHARE) {
       const misses = HostRecord.misses(at) + 1;

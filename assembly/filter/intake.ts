@@ -19,6 +19,7 @@ const CONTENT_TYPE = text("content-type");
 const CONTENT_ENCODING = text("content-encoding");
 const CONTENT_LENGTH = text("content-length");
 const IDENTITY = text("identity");
+const RESPONSES = text("/responses");
 const CHARSET = text("charset=");
 const JSON_TYPE = text("json");
 const UTF = text("utf-8");
@@ -31,6 +32,8 @@ export class Intake {
   readable: bool = true;
   /** Hash of the path without query: the API, as far as statistics of answer lengths go. */
   apiHash: u64 = 0;
+  /** Path of the Responses API. */
+  isResponses: bool = false;
   /** Hash of the session header that came first in `affinity.headers`, 0 for none. */
   sessionHash: u64 = 0;
   /** Hash of the tenant header, 0 for none. */
@@ -46,6 +49,7 @@ export class Intake {
     this.inference = false;
     this.readable = true;
     this.apiHash = 0;
+    this.isResponses = false;
     this.sessionHash = 0;
     this.tenantHash = 0;
     this.contentLength = -1;
@@ -106,6 +110,8 @@ export class Intake {
     let size = 0;
     while (size < len && load<u8>(ptr + size) != 0x3f) size++;
     this.apiHash = hashBytes(ptr, size);
+    const tail = size - RESPONSES.len;
+    this.isResponses = tail >= 0 && equalsText(ptr + tail, RESPONSES.len, RESPONSES);
     return isInferencePath(config.routing.paths, ptr, len);
   }
 

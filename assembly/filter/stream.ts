@@ -69,6 +69,7 @@ export class Stream extends StreamContext {
     if (!intake.inference || endOfStream) return HeadersStatus.Continue;
     const d = this.decision;
     d.apiHash = intake.apiHash;
+    d.isResponses = intake.isResponses;
     d.headerSessionHash = intake.sessionHash;
     d.tenantHash = intake.tenantHash;
     d.contentLength = intake.contentLength;

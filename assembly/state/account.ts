@@ -53,6 +53,16 @@ export class Account {
     this.row.publish(nowMs);
   }
 
+  /** A request's whole answer came at once. @param outputTokens what it adds to the host's cache */
+  answered(slot: i32, generation: u8, workMs: f64, outputTokens: f64, nowMs: f64): void {
+    const box = this.present(slot, generation);
+    if (box == 0) return;
+    this.leaveQueue(box, workMs, nowMs);
+    store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
+    this.row.touch();
+    this.row.publish(nowMs);
+  }
+
   /**
    * A decoding request ended.
    * @param contextTokens as given to `firstToken`  @param outputTokens what its answer adds to the host's cache
