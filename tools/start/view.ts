@@ -23,8 +23,8 @@ export interface Shown {
 const LABEL_COLUMNS = 24;
 const FLEET_COLUMNS = 30;
 const BAR_COLUMNS = 16;
-const SPARK_COLUMNS = 24;
-const SPARK_SPAN_MS = 1500;
+const SPARK_COLUMNS = 28;
+const SPARK_SPAN_MS = 1000;
 
 /** `412 ms`, `3.21 s`, or a dash. */
 export function milliseconds(ms: number): string {
