@@ -20,6 +20,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 try {
   const envoy = findEnvoy(undefined, console.log);
+  console.log("Building the filter, unless it is built");
   const built = buildIfStale();
   if (!built.ok) throw new Error(built.message);
   const run = options.hosts === undefined ? compare : front;
