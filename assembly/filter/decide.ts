@@ -255,6 +255,7 @@ export class Decider {
     const c = this.candidates;
     const slot = d.choice.slots[0];
     d.cachedTokens = c.cachedTokens[slot];
+    d.cachedAge = d.cachedTokens > 0 ? this.fleet.locations.age[slot] : 0;
     d.waitMs = c.waitMs[slot];
     d.prefillMs = c.prefillMs[slot];
     d.costMs = c.costMs[slot];

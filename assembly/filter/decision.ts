@@ -49,6 +49,8 @@ export class Decision {
   anyModelTag: u64 = 0;
   promptTokens: f64 = 0;
   cachedTokens: f64 = 0;
+  /** Age of what is expected to be cached, as a share of the host's cache capacity. */
+  cachedAge: f64 = 0;
   outputTokens: f64 = 0;
   readonly choice: Choice = new Choice();
   waitMs: f64 = 0;
@@ -86,6 +88,7 @@ export class Decision {
     this.anyModelTag = 0;
     this.promptTokens = 0;
     this.cachedTokens = 0;
+    this.cachedAge = 0;
     this.outputTokens = 0;
     this.choice.count = 0;
     this.waitMs = 0;

@@ -6,11 +6,15 @@ import { CAS_ATTEMPTS } from "../state/layout";
 import { Learned } from "../state/learned";
 import { noteCasGaveUp } from "../state/record";
 import { expectedStepMs, outputKey, ratioKey } from "./decide";
+import { Decision } from "./decision";
 import { Root } from "./root";
 import { Stream } from "./stream";
 
-/** A prefix this much younger than the host's capacity, yet not cached, means that the cache was flushed. */
+/** Young prefixes in a row that weren't cached: the cache was flushed. Doubled after each flush that didn't explain them. */
 const FLUSHED_AFTER: u32 = 3;
+const FLUSH_DOUBLINGS: u32 = 10;
+/** A prefix of this age, as a share of the host's capacity, may have been evicted. */
+const OLD_SHARE: f64 = 0.2;
 /** Cached tokens reported below this share of those expected count as a miss. */
 const MISS_SHARE: f64 = 0.5;
 /** Expectations under this many tokens say nothing. */
@@ -114,7 +118,8 @@ export class Feedback {
     const before = states.at(served.slot);
     const settled = HostRecord.prefillSamples(before) + HostRecord.decodeSamples(before);
     // A miss always counts: it may be the sign of a flushed cache.
-    const missed = reportedCached >= 0 && reportedCached < d.cachedTokens * MISS_SHARE;
+    const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
+    const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
     if (!missed && this.isSkipped(settled)) return;
     const output = this.outputTokens(stream);
     const prompt = reportedPrompt > 0 ? reportedPrompt : d.promptTokens;
@@ -171,29 +176,36 @@ export class Feedback {
       }
       if (reportedCached >= 0) {
         const clock = root.fleet.inFlight.clockTokens(served.slot);
-        this.learnCapacity(at, d.cachedTokens, reportedCached, clock);
+        this.learnCapacity(at, d, reportedCached, clock);
       }
       if (states.commit(served.slot)) return;
     }
     noteCasGaveUp();
   }
 
-  /** Believes in less cache after a miss, in more after hits; many misses in a row void the host's locations. */
-  private learnCapacity(at: usize, expected: f64, reported: f64, clock: f64): void {
+  /**
+   * Corrects what is believed of the host's cache. An old prefix that is gone: the cache is smaller than believed. A young one:
+   * it was flushed, and several in a row void all that was noted. Where flushes don't explain the misses either (no hit
+   * follows), ever more misses are asked for: such reports have another meaning.
+   */
+  private learnCapacity(at: usize, d: Decision, reported: f64, clock: f64): void {
     if (reported > 0) HostRecord.setReportsHits(at, true);
-    if (expected < TELLING_TOKENS || !HostRecord.reportsHits(at)) return;
+    if (d.cachedTokens < TELLING_TOKENS || !HostRecord.reportsHits(at)) return;
     const factor = factorOr1(HostRecord.capacityFactor(at));
-    if (reported < expected * MISS_SHARE) {
+    if (reported >= d.cachedTokens * MISS_SHARE) {
+      HostRecord.setMisses(at, 0);
+      HostRecord.setFlushes(at, 0);
+      HostRecord.setCapacityFactor(at, Math.min(factor * GROW, 1));
+    } else if (d.cachedAge > OLD_SHARE) {
+      HostRecord.setCapacityFactor(at, Math.max(factor * SHRINK, CAPACITY_FACTOR_MIN));
+    } else {
+      const flushes = HostRecord.flushes(at);
       const misses = HostRecord.misses(at) + 1;
       HostRecord.setMisses(at, misses);
-      HostRecord.setCapacityFactor(at, Math.max(factor * SHRINK, CAPACITY_FACTOR_MIN));
-      if (misses >= FLUSHED_AFTER) {
-        HostRecord.setFlushedClock(at, clock);
-        HostRecord.setMisses(at, 0);
-      }
-    } else {
+      if (misses < FLUSHED_AFTER << min(<u32>flushes, FLUSH_DOUBLINGS)) return;
+      HostRecord.setFlushedClock(at, clock);
+      HostRecord.setFlushes(at, flushes + 1);
       HostRecord.setMisses(at, 0);
-      HostRecord.setCapacityFactor(at, Math.min(factor * GROW, 1));
     }
   }
 }

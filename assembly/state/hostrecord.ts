@@ -2,7 +2,7 @@
  * What all workers know of one server: its last report, its health, and what was learned of its speed.
  *
  * ```
- *   0 version 4 · generation 1 · reports hits 1 · 2     8 sample time ms 8
+ *   0 version 4 · generation 1 · reports hits 1 · flushes 1 · 1     8 sample time ms 8
  *  16 running 4 · waiting 4 · kv 4 · gpu 4 · capacity tokens 4 · 4          (f32, NaN unknown)
  *  40 start time s 8 · prompt tokens 8 · good scrape ms 8
  *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
@@ -32,6 +32,10 @@ export class HostRecord {
   /** Whether the server ever reported cached tokens: only then does a report of none mean a miss. */
   @inline static reportsHits(at: usize): bool { return load<u8>(at + 5) != 0; }
   @inline static setReportsHits(at: usize, v: bool): void { store<u8>(at + 5, v ? 1 : 0); }
+
+  /** Flushes in a row without a hit between them. */
+  @inline static flushes(at: usize): i32 { return <i32>load<u8>(at + 6); }
+  @inline static setFlushes(at: usize, v: i32): void { store<u8>(at + 6, <u8>min(v, 255)); }
 
   /** When the report was true, ms; 0 for none. */
   @inline static sampleMs(at: usize): f64 { return load<f64>(at + 8); }

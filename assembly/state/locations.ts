@@ -27,6 +27,8 @@ const FRESH_SHARE: f64 = 1.0 / 64.0;
 export class Locations {
   /** By slot: deepest chain index alive there after `match`, −1 for none. */
   readonly depth: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  /** By slot: age of that boundary there, as a share of the host's capacity. */
+  readonly age: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   /** Deepest index alive anywhere after `match`, −1 for none. */
   deepest: i32 = -1;
   /** Conversations that left the deepest common prefix by different ways: how often it was shared. */
@@ -153,7 +155,10 @@ export class Locations {
       const entry = bucket.entry(e);
       if (Bucket.tag(entry) != tag || !this.isAlive(entry)) continue;
       const slot = Bucket.slot(entry);
-      if (index > unchecked(this.depth[slot])) unchecked((this.depth[slot] = index));
+      if (index > unchecked(this.depth[slot])) {
+        unchecked((this.depth[slot] = index));
+        unchecked((this.age[slot] = this.ageTokens(entry, slot) / unchecked(this.capacity[slot])));
+      }
       forks += Bucket.forks(entry);
       found++;
     }
