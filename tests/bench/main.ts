@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { buildIfStale } from "../../tools/compile.ts";
 import { findEnvoy } from "../../tools/envoy/find.ts";
 import { ROOT } from "../../tools/paths.ts";
+import { tethered } from "../../tools/tether.ts";
 import { parseSize } from "./bodies.ts";
 import type { Contender } from "./contender.ts";
 import { envoyContenders } from "./envoys.ts";
@@ -160,7 +161,8 @@ async function measure(
 /** Starts the backend on the load's core; resolves once it listens. */
 async function startBackend(count: number): Promise<{ port: number; stop: () => Promise<void> }> {
   const node = [process.execPath, "--import", "tsx", "tests/bench/backend.ts", String(count)];
-  const child = spawn("taskset", ["-c", String(LOAD_CORE), ...node], {
+  const [command = "", ...args] = tethered(["taskset", "-c", String(LOAD_CORE), ...node]);
+  const child = spawn(command, args, {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "inherit"],
   });

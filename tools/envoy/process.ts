@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tethered } from "../tether.ts";
 import { type EnvoyCommand, findEnvoy } from "./find.ts";
 import { freePorts } from "./ports.ts";
 import { type BootstrapOptions, renderBootstrap } from "./render.ts";
@@ -102,7 +103,7 @@ export class EnvoyProcess {
       ...(options.args ?? []),
     ];
     const pinned = options.core === undefined ? [] : ["taskset", "-c", String(options.core)];
-    const [command = "", ...rest] = [...pinned, envoy.command, ...args];
+    const [command = "", ...rest] = tethered([...pinned, envoy.command, ...args]);
     this.#child = spawn(command, rest, { stdio: ["ignore", "ignore", "pipe"] });
     this.#child.stderr?.on("data", (chunk) => {
       this.#stderr += chunk;

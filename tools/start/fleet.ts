@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type EnvoyOptions, type EnvoyProcess, startEnvoy } from "../envoy/process.ts";
 import { ROOT } from "../paths.ts";
+import { tethered } from "../tether.ts";
 
 /** LLM servers with an Envoy in front of them. */
 export interface StartedFleet {
@@ -43,7 +44,9 @@ export async function startFleet(
 /** Starts the LLM servers of tests/llm; they end with this program. */
 function startServers(count: number): Promise<{ child: ChildProcess; hosts: string[] }> {
   const args = ["--servers", String(count), "--port", "0", "--chunk-tokens", String(CHUNK_TOKENS)];
-  const child = spawn(process.execPath, ["--import", "tsx", "tests/llm/main.ts", ...args], {
+  const program = [process.execPath, "--import", "tsx", "tests/llm/main.ts", ...args];
+  const [command = "", ...rest] = tethered(program);
+  const child = spawn(command, rest, {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
   });
