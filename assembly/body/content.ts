@@ -110,9 +110,9 @@ export class ContentReader extends ItemReader {
     this.settleDigest();
   }
 
-  key(ptr: usize, len: i32, cut: bool): void {
+  key(ptr: usize, len: i32, cut: bool, isPlain: bool): void {
     if (this.skipped > 0) return;
-    if (this.isDigesting) this.digest.key(ptr, len);
+    if (this.isDigesting) this.digest.key(ptr, len, isPlain);
     else this.nodeKey(ptr, len, cut);
   }
 
@@ -133,10 +133,10 @@ export class ContentReader extends ItemReader {
     } else this.into = this.beginNodeText();
   }
 
-  text(ptr: usize, len: i32, tails: i32): void {
+  text(ptr: usize, len: i32, tails: i32, isPlain: bool): void {
     if (this.into == Into.Lane) this.lane.text(ptr, len, tails);
     else if (this.into == Into.Leaf) this.leafText(ptr, len, tails);
-    else if (this.into == Into.Digest) this.digest.text(ptr, len, tails);
+    else if (this.into == Into.Digest) this.digest.text(ptr, len, tails, isPlain);
   }
 
   endText(): void {

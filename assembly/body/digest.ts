@@ -6,7 +6,7 @@
  * The size is that of the value written compactly, with no more escapes than JSON needs.
  */
 import { skipPlain } from "../json/skip";
-import { avalanche, Hasher, mix } from "../prefix/hash";
+import { hashBytes, Hasher, mix } from "../prefix/hash";
 
 const MAX_LEVELS: i32 = 64;
 
@@ -70,15 +70,14 @@ export class ValueDigest {
     this.add(mix(unchecked(this.sums[depth]), salt));
   }
 
-  key(ptr: usize, len: i32): void {
+  /** `isPlain`: no character needs an escape. */
+  key(ptr: usize, len: i32, isPlain: bool): void {
     this.separate();
     this.isFirst = true;
-    this.hasher.reset(0);
-    this.hasher.update(ptr, len);
-    this.measure(ptr, len, tailsOf(ptr, len));
+    this.measure(ptr, len, tailsOf(ptr, len), isPlain);
     this.grow(3, 0);
     if (this.depth == 0) return;
-    unchecked((this.keys[min(this.depth, MAX_LEVELS) - 1] = this.hasher.digest()));
+    unchecked((this.keys[min(this.depth, MAX_LEVELS) - 1] = hashBytes(ptr, len)));
     if (this.depth == 1) this.count++;
   }
 
@@ -88,9 +87,16 @@ export class ValueDigest {
     this.hasher.reset(0);
   }
 
-  text(ptr: usize, len: i32, tails: i32): void {
+  text(ptr: usize, len: i32, tails: i32, isPlain: bool): void {
     this.hasher.update(ptr, len);
-    this.measure(ptr, len, tails);
+    this.measure(ptr, len, tails, isPlain);
+  }
+
+  /** A whole plain ASCII string. */
+  plainText(ptr: usize, len: i32): void {
+    this.beginValue();
+    this.grow(len + 2, 0);
+    this.add(hashBytes(ptr, len));
   }
 
   endText(): void {
@@ -139,9 +145,8 @@ export class ValueDigest {
     }
     const level = min(depth, MAX_LEVELS) - 1;
     const sum = unchecked(this.sums[level]);
-    const keyed = mix(unchecked(this.keys[level]), value);
     const isSum = unchecked(this.objects[level]) || depth > MAX_LEVELS;
-    unchecked((this.sums[level] = isSum ? sum + avalanche(keyed) : mix(sum, value)));
+    unchecked((this.sums[level] = isSum ? sum + mix(unchecked(this.keys[level]), value) : mix(sum, value)));
   }
 
   @inline
@@ -151,8 +156,9 @@ export class ValueDigest {
   }
 
   /** Size of decoded text in a JSON string. */
-  private measure(ptr: usize, len: i32, tails: i32): void {
+  private measure(ptr: usize, len: i32, tails: i32, isPlain: bool): void {
     this.grow(len, tails);
+    if (isPlain) return;
     const end = ptr + len;
     let p = skipPlain(ptr, end);
     while (p < end) {
@@ -173,6 +179,12 @@ function escapeLength(c: u32): i32 {
 /** Bytes that continue a character. */
 function tailsOf(ptr: usize, len: i32): i32 {
   let tails: i32 = 0;
-  for (let i: i32 = 0; i < len; i++) if ((load<u8>(ptr + i) & 0xc0) == 0x80) tails++;
+  let i: i32 = 0;
+  for (; i + 8 <= len; i += 8) {
+    // High bit set, the next one not.
+    const x = load<u64>(ptr + i);
+    tails += <i32>popcnt(x & ~(x << 1) & 0x8080808080808080);
+  }
+  for (; i < len; i++) if ((load<u8>(ptr + i) & 0xc0) == 0x80) tails++;
   return tails;
 }

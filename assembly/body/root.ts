@@ -66,6 +66,11 @@ export class RootReader extends JsonSink {
   private keptLen: i32 = 0;
   private textBytes: u32 = 0;
 
+  constructor() {
+    super();
+    this.takesWholeText = true;
+  }
+
   /** Ready for a body. `scanner` is told which strings nobody needs. */
   begin(scanner: JsonScanner, fields: BodyFields): void {
     this.scanner = scanner;
@@ -175,12 +180,38 @@ export class RootReader extends JsonSink {
 
   onKey(ptr: usize, len: i32, cut: bool): void {
     if (this.skipped > 0) return;
-    if (this.taker == Taker.Content) this.content.key(ptr, len, cut);
-    else if (this.taker == Taker.Digest) this.digest.key(ptr, len);
+    if (this.taker == Taker.Content) this.content.key(ptr, len, cut, this.isPlain);
+    else if (this.taker == Taker.Digest) this.digest.key(ptr, len, this.isPlain);
     else {
       const outer = unchecked(this.outerFields[this.depth]);
       this.key = cut ? RootKey.Unknown : rootKey(ptr, len, unchecked(this.outerKeys[this.depth]));
       this.field = cut || !outer ? null : outer.child(ptr, len);
+    }
+  }
+
+  /** Whether the scanner gives text that needs no escapes. */
+  private get isPlain(): bool {
+    const scanner = this.scanner;
+    return scanner != null && scanner.isPlain;
+  }
+
+  onText(ptr: usize, len: i32): void {
+    if (this.skipped > 0) return;
+    if (this.taker == Taker.Digest) this.digest.plainText(ptr, len);
+    else if (this.taker == Taker.Content) {
+      this.content.beginText();
+      this.content.text(ptr, len, 0, true);
+      this.content.endText();
+      this.settleContent();
+    } else if (this.beginText()) {
+      if (this.taker == Taker.Content) {
+        this.content.text(ptr, len, 0, true);
+        this.content.endText();
+        this.settleContent();
+      } else {
+        this.fieldText(ptr, len);
+        this.endText();
+      }
     }
   }
 
@@ -217,15 +248,17 @@ export class RootReader extends JsonSink {
   onStringBytes(ptr: usize, len: i32): void {
     const scanner = this.scanner;
     const tails = scanner ? scanner.spanTails : 0;
-    if (this.taker == Taker.Content) this.content.text(ptr, len, tails);
-    else if (this.taker == Taker.Digest) this.digest.text(ptr, len, tails);
-    else if (this.isReading) {
-      this.hasher.update(ptr, len);
-      this.textBytes += len;
-      const room = min(len, MAX_KEPT - this.keptLen);
-      memory.copy(changetype<usize>(this.kept) + this.keptLen, ptr, room);
-      this.keptLen += room;
-    }
+    if (this.taker == Taker.Content) this.content.text(ptr, len, tails, this.isPlain);
+    else if (this.taker == Taker.Digest) this.digest.text(ptr, len, tails, this.isPlain);
+    else if (this.isReading) this.fieldText(ptr, len);
+  }
+
+  private fieldText(ptr: usize, len: i32): void {
+    this.hasher.update(ptr, len);
+    this.textBytes += len;
+    const room = min(len, MAX_KEPT - this.keptLen);
+    memory.copy(changetype<usize>(this.kept) + this.keptLen, ptr, room);
+    this.keptLen += room;
   }
 
   onStringEnd(): void {

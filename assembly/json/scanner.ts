@@ -5,7 +5,7 @@
  */
 import { numberMayEnd, numberStep, NumberAt } from "./numbers";
 import { JsonSink } from "./sink";
-import { copyShort } from "./skip";
+import { copyShort, skipPlain, special } from "./skip";
 import { StringEnd, StringReader } from "./strings";
 
 export { MAX_KEY_BYTES } from "./strings";
@@ -14,6 +14,9 @@ export { MAX_KEY_BYTES } from "./strings";
 export const MAX_DEPTH: i32 = 16384;
 /** Longest spelling of a number that comes whole, in bytes. */
 export const MAX_NUMBER_BYTES: i32 = 64;
+
+/** How far is looked for the end of a short string, in bytes. */
+const SHORT: usize = 128;
 
 export const enum ScanState {
   /** No error so far. */
@@ -71,6 +74,11 @@ export class JsonScanner {
   }
   set skipStrings(skip: bool) {
     this.strings.skip = skip;
+  }
+
+  /** In `onStringBytes` and `onKey`: whether no character of the text needs an escape. */
+  get isPlain(): bool {
+    return this.strings.isPlain;
   }
 
   /** In `onStringBytes`: bytes of the span minus its code points. */
@@ -132,15 +140,41 @@ export class JsonScanner {
     return this.depth == 0 ? At.Done : At.After;
   }
 
-  /** Bytes outside strings and numbers; stops in front of a number and behind an opening quote. */
+  /**
+   * Bytes outside strings and numbers, and with them what is short and plain: most keys and values,
+   * whole numbers. Stops where something longer begins.
+   */
   private readStructure(start: usize, end: usize): usize {
+    const strings = this.strings;
     let p = start;
     do {
       const c = <u32>load<u8>(p);
       const at = this.at;
       if (at == At.Colon && c == 0x3a) this.at = At.Value;
       else if (at == At.After && c == 0x2c) this.at = this.inObject ? At.Key : At.Value;
-      else this.structure(c);
+      else if (c == 0x22 && (at == At.Key || at == At.FirstKey)) {
+        const quote = shortEnd(p + 1, end);
+        if (quote < end && load<u8>(quote) == 0x22) {
+          this.at = At.Colon;
+          strings.isPlain = true;
+          this.sink.onKey(p + 1, <i32>(quote - p) - 1, false);
+          p = quote;
+        } else this.structure(c);
+      } else if (c == 0x22 && (at == At.Value || at == At.FirstItem)) {
+        const quote = shortEnd(p + 1, end);
+        if (quote < end && load<u8>(quote) == 0x22) {
+          this.at = this.after();
+          strings.giveWhole(p + 1, <i32>(quote - p) - 1);
+          p = quote;
+        } else this.structure(c);
+      } else if (c - 0x31 <= 8 && (at == At.Value || at == At.FirstItem)) {
+        const stop = wholeNumberEnd(p, end);
+        if (stop != 0) {
+          this.at = this.after();
+          this.sink.onNumber(p, <i32>(stop - p));
+          p = stop - 1;
+        } else this.structure(c);
+      } else this.structure(c);
       if (this.at == At.Number) return p;
       p++;
     } while (p < end && this.at > At.Number);
@@ -328,4 +362,30 @@ export class JsonScanner {
     this.keepNumber(ptr, len);
     this.sink.onNumber(changetype<usize>(this.numberBytes), this.numberLen);
   }
+}
+
+/** The end of the plain content that begins at `p`, looked for in the next bytes only. */
+@inline
+function shortEnd(p: usize, end: usize): usize {
+  if (p + 16 <= end) {
+    const mask = i8x16.bitmask(special(v128.load(p)));
+    if (mask != 0) return p + ctz(mask);
+  }
+  return skipPlain(p, min(end, p + SHORT));
+}
+
+/** The end of a whole number that is complete in this chunk and not too long, or 0. */
+@inline
+function wholeNumberEnd(start: usize, end: usize): usize {
+  const limit = min(end, start + MAX_NUMBER_BYTES);
+  let p = start + 1;
+  if (p + 8 <= end) {
+    const x = load<u64>(p) ^ 0x3030303030303030;
+    const others = (x | ((x & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676)) & 0x8080808080808080;
+    p += others == 0 ? 8 : <usize>(ctz(others) >> 3);
+  }
+  while (p < limit && <u32>load<u8>(p) - 0x30 <= 9) p++;
+  if (p >= limit) return 0;
+  const c = <u32>load<u8>(p);
+  return c == 0x2e || (c | 0x20) == 0x65 ? 0 : p;
 }

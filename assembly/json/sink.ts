@@ -4,6 +4,9 @@
  * call only. Every method does nothing unless overridden.
  */
 export abstract class JsonSink {
+  /** Whether strings that are short, ASCII, without escapes and in one chunk may come by `onText`. */
+  takesWholeText: bool = false;
+
   /** `{` */
   onObjectStart(): void {}
   /** `}` */
@@ -20,6 +23,8 @@ export abstract class JsonSink {
   onStringBytes(ptr: usize, len: i32): void {}
   /** It ends. */
   onStringEnd(): void {}
+  /** A whole string, in place of the three calls before, even where strings are skipped. */
+  onText(ptr: usize, len: i32): void {}
   /** A number as spelled, in JSON's grammar; cut after 64 bytes. */
   onNumber(ptr: usize, len: i32): void {}
   onTrue(): void {}

@@ -54,6 +54,8 @@ export class StringReader {
   outcome: StringEnd = StringEnd.More;
   /** Continuation bytes in the span being given: its bytes minus its code points. */
   tails: i32 = 0;
+  /** Whether the text being given holds nothing that needs an escape. */
+  isPlain: bool = false;
   /** While true, strings are checked but their bytes aren't given. */
   skip: bool = false;
 
@@ -93,6 +95,18 @@ export class StringReader {
     this.keyCut = false;
     this.outLen = 0;
     this.outTails = 0;
+  }
+
+  /** Gives a whole plain ASCII string. */
+  giveWhole(ptr: usize, len: i32): void {
+    const sink = this.sink;
+    if (sink.takesWholeText) {
+      sink.onText(ptr, len);
+      return;
+    }
+    sink.onStringStart();
+    if (len > 0 && !this.skip) this.giveRun(ptr, len, 0);
+    sink.onStringEnd();
   }
 
   /** Reads on from `p`; returns where it stopped and sets `outcome`. */
@@ -291,8 +305,7 @@ export class StringReader {
     if (this.skip) return;
     if (len >= DIRECT_RUN) {
       this.flush();
-      this.tails = tails;
-      this.sink.onStringBytes(ptr, len);
+      this.giveRun(ptr, len, tails);
       return;
     }
     if (this.outLen + len > SCRATCH_BYTES) this.flush();
@@ -304,12 +317,18 @@ export class StringReader {
   /** A run behind which nothing comes, in this string or in this chunk. */
   private give(ptr: usize, len: i32, tails: i32): void {
     if (this.outLen == 0 && !this.isKey && !this.skip && len != 0) {
-      this.tails = tails;
-      this.sink.onStringBytes(ptr, len);
+      this.giveRun(ptr, len, tails);
       return;
     }
     this.append(ptr, len, tails);
     this.flush();
+  }
+
+  /** A run comes from the input as it is, so it holds no quote, backslash or control. */
+  private giveRun(ptr: usize, len: i32, tails: i32): void {
+    this.tails = tails;
+    this.isPlain = true;
+    this.sink.onStringBytes(ptr, len);
   }
 
   private close(ptr: usize, len: i32, tails: i32): void {
@@ -317,6 +336,7 @@ export class StringReader {
       this.give(ptr, len, tails);
       return;
     }
+    this.isPlain = this.keyLen == 0;
     if (this.keyLen == 0 && len <= MAX_KEY_BYTES) {
       this.sink.onKey(ptr, len, false);
       return;
@@ -329,6 +349,7 @@ export class StringReader {
     const len = this.outLen;
     if (len == 0) return;
     this.tails = this.outTails;
+    this.isPlain = false;
     this.outLen = 0;
     this.outTails = 0;
     this.sink.onStringBytes(this.scratch, len);

@@ -28,9 +28,50 @@ export function mix(a: u64, b: u64): u64 {
 
 /** Hash of `len` bytes: what a fresh `Hasher` gives for them. */
 export function hashBytes(ptr: usize, len: i32): u64 {
+  if (len < BLOCK) return hashShort(0, ptr, max(len, 0));
   shared.reset(0);
   shared.update(ptr, len);
   return shared.digest();
+}
+
+/**
+ * Hash of fewer than 32 bytes, read by loads that may overlap: what a `Hasher` gives for them too.
+ */
+export function hashShort(seed: u64, ptr: usize, len: i32): u64 {
+  let a: u64 = 0;
+  let b: u64 = 0;
+  let c: u64 = 0;
+  let d: u64 = 0;
+  if (len >= 16) {
+    a = load<u64>(ptr);
+    b = load<u64>(ptr, 8);
+    c = load<u64>(ptr + len - 16);
+    d = load<u64>(ptr + len - 8);
+  } else if (len >= 8) {
+    a = load<u64>(ptr);
+    b = load<u64>(ptr + len - 8);
+  } else if (len >= 4) {
+    a = load<u32>(ptr);
+    b = load<u32>(ptr + len - 4);
+  } else if (len > 0) {
+    const middle = <u64>load<u8>(ptr + (len >> 1));
+    a = <u64>load<u8>(ptr) | (middle << 8) | (<u64>load<u8>(ptr + len - 1) << 16);
+  }
+  return finish(
+    step(seed ^ K1, a, K1),
+    step(seed + K2, b, K2),
+    step(seed ^ K3, c, K3),
+    step(seed + K4, d, K4),
+    len,
+  );
+}
+
+@inline
+function finish(a: u64, b: u64, c: u64, d: u64, total: u64): u64 {
+  const left = (a * K3) ^ rotl(b, 23);
+  const right = (c * K4) ^ rotl(d, 41);
+  const x = avalanche(left + right * K1 + total * K2);
+  return x == 0 ? 1 : x;
 }
 
 @inline
@@ -41,6 +82,7 @@ function step(lane: u64, word: u64, k: u64): u64 {
 /** A hash under way. */
 @final
 export class Hasher {
+  private seed: u64 = 0;
   private a: u64 = 0;
   private b: u64 = 0;
   private c: u64 = 0;
@@ -56,6 +98,7 @@ export class Hasher {
 
   /** Starts anew from `seed`. */
   reset(seed: u64): void {
+    this.seed = seed;
     this.a = seed ^ K1;
     this.b = seed + K2;
     this.c = seed ^ K3;
@@ -71,6 +114,7 @@ export class Hasher {
 
   /** Takes over the state of `from`. */
   copyFrom(from: Hasher): void {
+    this.seed = from.seed;
     this.a = from.a;
     this.b = from.b;
     this.c = from.c;
@@ -126,14 +170,14 @@ export class Hasher {
   /** The hash of all bytes so far; more may follow. */
   digest(): u64 {
     const carry = changetype<usize>(this.carry);
-    const a = step(this.a, load<u64>(carry), K1);
-    const b = step(this.b, load<u64>(carry, 8), K2);
-    const c = step(this.c, load<u64>(carry, 16), K3);
-    const d = step(this.d, load<u64>(carry, 24), K4);
-    const left = (a * K3) ^ rotl(b, 23);
-    const right = (c * K4) ^ rotl(d, 41);
-    const x = avalanche(left + right * K1 + this.total * K2);
-    return x == 0 ? 1 : x;
+    if (this.total < <u64>BLOCK) return hashShort(this.seed, carry, <i32>this.total);
+    return finish(
+      step(this.a, load<u64>(carry), K1),
+      step(this.b, load<u64>(carry, 8), K2),
+      step(this.c, load<u64>(carry, 16), K3),
+      step(this.d, load<u64>(carry, 24), K4),
+      this.total,
+    );
   }
 
   private blocks(ptr: usize, count: i32): void {

@@ -1,4 +1,5 @@
 /** Messages, prompts and system text, in the reference, with the boundaries that they give. */
+import { createHash } from "node:crypto";
 import type { Json } from "../json.ts";
 import { Lane } from "./lane.ts";
 import { formOfSlots, readNode, readParts, type Slot } from "./nodes.ts";
@@ -138,10 +139,10 @@ export class Items {
   }
 }
 
-/** A token id as 4 bytes; what isn't one is told apart by its spelling, which the test gives it. */
+/** A token id as 4 bytes; what isn't one goes by its spelling. */
 function idBytes(raw: string): Buffer {
   const bytes = Buffer.alloc(4);
   if (/^\d{1,18}$/.test(raw)) bytes.writeUInt32LE(Number(BigInt(raw) & 0xffffffffn));
-  else bytes.write(`~${raw}`.slice(0, 4), "latin1");
+  else createHash("sha1").update(raw.slice(0, 64)).digest().copy(bytes);
   return bytes;
 }
