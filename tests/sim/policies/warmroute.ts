@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Call } from "../../host/calls.ts";
 import type { Stream } from "../../host/stream.ts";
@@ -36,6 +36,7 @@ export interface WarmrouteOptions {
 export function warmroute(options: WarmrouteOptions): PolicyFactory {
   let module: WebAssembly.Module | undefined;
   return (context) => {
+    if (!existsSync(WASM)) throw new Error("build/warmroute.wasm isn't there: npm run build");
     module ??= new WebAssembly.Module(readFileSync(WASM));
     return new WarmroutePolicy(context, options, module);
   };
