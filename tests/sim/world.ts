@@ -1,17 +1,10 @@
 import { Engine } from "../llm/engine.ts";
-import { metricsText } from "../llm/metrics.ts";
 import type { EngineOptions, EngineReport, Sequence } from "../llm/model.ts";
 import { TimeHeap } from "./heap.ts";
 import type { LoadSample, Outcome, RunResult } from "./outcome.ts";
-import {
-  HELD,
-  type Policy,
-  type PolicyContext,
-  type PolicyFactory,
-  REJECTED,
-  type ServerTruth,
-} from "./policy.ts";
+import { HELD, type Policy, type PolicyContext, type PolicyFactory, REJECTED } from "./policy.ts";
 import { Random } from "./random.ts";
+import { serverMetrics, serverTruth } from "./truth.ts";
 import type { Workload, WorkRequest } from "./workload.ts";
 
 /** A server that is away from one share of the run to another, 0..1. */
@@ -40,8 +33,6 @@ const HEALTH_CHECK_MS = 1000;
 /** A client whose request broke sends it again after this. */
 const RESEND_MS = 10;
 const LOAD_SAMPLES = 240;
-/** Time 0 for servers that tell when they started. */
-const EPOCH_MS = 1_700_000_000_000;
 
 interface Gateway {
   policy: Policy;
@@ -169,8 +160,8 @@ export class World {
       random: new Random(seed, `gateway ${gateway}`),
       usable: (server) => (this.healthy[server] as boolean) && !this.excluded.has(server),
       report: (server) => reports[server],
-      truth: (server) => this.truth(server),
-      metrics: (server) => this.metrics(server),
+      truth: (server) => serverTruth(this.engines[server] as Engine),
+      metrics: (server) => serverMetrics(this.engines[server] as Engine),
       nowMs: () => this.nowMs,
       shared,
       send: (request, server) => this.send(this.outcomes[request.id] as Outcome, server),
@@ -188,27 +179,6 @@ export class World {
       };
       this.events.push(context.random.next() * policy.pollMs, scrape);
     }
-  }
-
-  private truth(server: number): ServerTruth {
-    const engine = this.engines[server] as Engine;
-    return {
-      cachedTokens: (request) => engine.cachedTokens(request),
-      sequences: () => engine.sequences(),
-      running: () => engine.runningCount,
-      waiting: () => engine.waitingCount,
-      kvUsage: () => engine.cache.usage,
-      stepEndMs: () => engine.nextEventMs(),
-      slowFactor: () => engine.options.slowFactor,
-      cacheTokens: () => engine.options.cacheTokens,
-    };
-  }
-
-  private metrics(server: number): string | undefined {
-    const engine = this.engines[server];
-    if (engine === undefined || !engine.alive) return undefined;
-    const startedSeconds = (EPOCH_MS + engine.startedAtMs) / 1000;
-    return metricsText(engine, { model: "sim-model", processStartSeconds: startedSeconds });
   }
 
   private addArrivals(): void {
