@@ -117,6 +117,22 @@ export function holdsValue(key: NodeKey): bool {
   return key == NodeKey.Arguments || key == NodeKey.Input || key == NodeKey.Output;
 }
 
+/** Whether an image, a sound or a file has this field. */
+export function isMediaField(key: NodeKey): bool {
+  switch (key) {
+    case NodeKey.Type:
+    case NodeKey.Content:
+    case NodeKey.Url:
+    case NodeKey.Data:
+    case NodeKey.Id:
+    case NodeKey.FileId:
+    case NodeKey.FileData:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const table = new KeyTable();
 table.add("role", NodeKey.Role);
 table.add("type", NodeKey.Type);

@@ -9,7 +9,7 @@ import { ValueDigest } from "./digest";
 import { Frame } from "./frame";
 import { Lane } from "./lane";
 import { holdsNode, holdsParts, holdsText, holdsValue, isAudio, isImage } from "./nodekeys";
-import { nodeKey, NodeKey } from "./nodekeys";
+import { isMediaField, nodeKey, NodeKey } from "./nodekeys";
 import { TYPE_TEXT } from "./roles";
 
 /** Objects within objects that are read; what lies deeper doesn't count. */
@@ -283,22 +283,6 @@ export class NodeReader {
 @inline
 function isFlow(level: i32, key: NodeKey): bool {
   return level == 0 ? key == NodeKey.Content : key == NodeKey.Text;
-}
-
-/** Whether an image, a sound or a file has this field. */
-function isMediaField(key: NodeKey): bool {
-  switch (key) {
-    case NodeKey.Type:
-    case NodeKey.Content:
-    case NodeKey.Url:
-    case NodeKey.Data:
-    case NodeKey.Id:
-    case NodeKey.FileId:
-    case NodeKey.FileData:
-      return true;
-    default:
-      return false;
-  }
 }
 
 function countMedia(lane: Lane, key: NodeKey): void {

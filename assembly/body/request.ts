@@ -77,8 +77,8 @@ export class RequestReader {
     facts.images = messages.images + system.images;
     facts.audios = messages.audios + system.audios;
     facts.prompts = max(content.prompts, 1);
-    facts.toolsHash = root.toolsHash;
-    facts.toolsBytes = root.toolsSize;
+    facts.toolsHash = root.tools.hash;
+    facts.toolsBytes = root.tools.bytes;
     facts.systemHash = content.systemHash;
     facts.firstUserHash = content.firstUserHash;
     facts.nonceBytes = content.systemNonceBytes + content.messageNonceBytes;

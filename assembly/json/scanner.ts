@@ -1,22 +1,18 @@
 /**
  * A resumable JSON scanner: bytes come in pieces cut anywhere, a sink is told what they say. It
- * accepts what `JSON.parse(new TextDecoder().decode(bytes))` accepts, down to 16,384 levels, and
+ * accepts what `JSON.parse(new TextDecoder().decode(bytes))` accepts, down to `MAX_DEPTH` levels, and
  * needs no memory for what it has read.
  */
-import { numberMayEnd, numberStep, NumberAt } from "./numbers";
+import { Levels } from "./levels";
+import { restOfLiteral } from "./literals";
+import { NumberReader, wholeNumberEnd } from "./numbers";
 import { JsonSink } from "./sink";
-import { copyShort, skipPlain, special } from "./skip";
+import { shortEnd } from "./skip";
 import { StringEnd, StringReader } from "./strings";
 
-export { MAX_KEY_BYTES } from "./strings";
-
-/** Deepest nesting that is read, in arrays and objects around a value. */
-export const MAX_DEPTH: i32 = 16384;
-/** Longest spelling of a number that comes whole, in bytes. */
-export const MAX_NUMBER_BYTES: i32 = 64;
-
-/** How far is looked for the end of a short string, in bytes. */
-const SHORT: usize = 128;
+export { MAX_DEPTH } from "./levels";
+export { MAX_NUMBER_BYTES } from "./numbers";
+export { MAX_KEY_BYTES } from "./keybuffer";
 
 export const enum ScanState {
   /** No error so far. */
@@ -49,23 +45,23 @@ const enum At {
 
 export class JsonScanner {
   state: ScanState = ScanState.Reading;
-  /** Arrays and objects open now. */
-  depth: i32 = 0;
 
   private at: At = At.Start;
-  private inObject: bool = false;
-  /** One bit per level: 1 where it is an object. */
-  private levels: StaticArray<u32> = new StaticArray<u32>(MAX_DEPTH >> 5);
+  private levels: Levels = new Levels();
   private strings: StringReader;
-  private number: NumberAt = NumberAt.Stop;
-  private numberBytes: StaticArray<u8> = new StaticArray<u8>(MAX_NUMBER_BYTES);
-  private numberLen: i32 = 0;
+  private numbers: NumberReader;
   /** Bytes of the literal or byte order mark still to come, little-endian. */
   private expected: u32 = 0;
   private literal: u32 = 0;
 
   constructor(private sink: JsonSink) {
     this.strings = new StringReader(sink);
+    this.numbers = new NumberReader();
+  }
+
+  /** Arrays and objects open now. */
+  get depth(): i32 {
+    return this.levels.depth;
   }
 
   /** While true, strings are checked but their bytes aren't given. */
@@ -89,10 +85,8 @@ export class JsonScanner {
   /** Ready for another document. */
   reset(): void {
     this.state = ScanState.Reading;
-    this.depth = 0;
+    this.levels.reset();
     this.at = At.Start;
-    this.inObject = false;
-    this.numberLen = 0;
     this.strings.reset();
   }
 
@@ -113,7 +107,8 @@ export class JsonScanner {
           } else this.at = At.Colon;
         }
       } else if (at == At.Number) {
-        p = this.readNumber(p, end);
+        p = this.numbers.read(p, end);
+        if (this.numbers.isDone) this.endNumber();
       } else p = this.readStructure(p, end);
       if (this.state != ScanState.Reading) return;
     }
@@ -122,22 +117,23 @@ export class JsonScanner {
   /** Call behind the last byte: `Complete` only if exactly one value was read. */
   finish(): ScanState {
     if (this.state != ScanState.Reading) return this.state;
-    if (this.at == At.Number && this.depth == 0) {
-      this.endNumber(0, 0);
+    if (this.at == At.Number && this.levels.depth == 0) {
+      this.numbers.end(0, 0);
+      this.endNumber();
       if (this.state != ScanState.Reading) return this.state;
     }
     this.state = this.at == At.Done ? ScanState.Complete : ScanState.Malformed;
     return this.state;
   }
 
-  private fail(): void {
-    this.state = ScanState.Malformed;
+  private fail(state: ScanState = ScanState.Malformed): void {
+    this.state = state;
     this.at = At.Text;
   }
 
   @inline
   private after(): At {
-    return this.depth == 0 ? At.Done : At.After;
+    return this.levels.depth == 0 ? At.Done : At.After;
   }
 
   /**
@@ -151,7 +147,7 @@ export class JsonScanner {
       const c = <u32>load<u8>(p);
       const at = this.at;
       if (at == At.Colon && c == 0x3a) this.at = At.Value;
-      else if (at == At.After && c == 0x2c) this.at = this.inObject ? At.Key : At.Value;
+      else if (at == At.After && c == 0x2c) this.at = this.levels.inObject ? At.Key : At.Value;
       else if (c == 0x22 && (at == At.Key || at == At.FirstKey)) {
         const quote = shortEnd(p + 1, end);
         if (quote < end && load<u8>(quote) == 0x22) {
@@ -191,9 +187,9 @@ export class JsonScanner {
     }
     switch (at) {
       case At.After:
-        if (c == 0x2c) this.at = this.inObject ? At.Key : At.Value;
-        else if (c == 0x7d && this.inObject) this.closeLevel();
-        else if (c == 0x5d && !this.inObject) this.closeLevel();
+        if (c == 0x2c) this.at = this.levels.inObject ? At.Key : At.Value;
+        else if (c == 0x7d && this.levels.inObject) this.closeLevel();
+        else if (c == 0x5d && !this.levels.inObject) this.closeLevel();
         else this.fail();
         return;
       case At.FirstKey:
@@ -251,61 +247,33 @@ export class JsonScanner {
       case 0x5b:
         if (this.openLevel(false)) this.sink.onArrayStart();
         return;
-      case 0x74:
-        this.expectLiteral(c, 0x657572);
-        return;
-      case 0x66:
-        this.expectLiteral(c, 0x65736c61);
-        return;
-      case 0x6e:
-        this.expectLiteral(c, 0x6c6c75);
-        return;
       default:
-        if (c != 0x2d && c - 0x30 > 9) {
-          this.fail();
-          return;
-        }
-        this.at = At.Number;
-        this.number = NumberAt.Sign;
-        this.numberLen = 0;
+        this.expected = restOfLiteral(c);
+        if (this.expected != 0) {
+          this.at = At.Literal;
+          this.literal = c;
+        } else if (c == 0x2d || c - 0x30 <= 9) {
+          this.at = At.Number;
+          this.numbers.begin();
+        } else this.fail();
     }
   }
 
   private openLevel(isObject: bool): bool {
-    if (this.depth == MAX_DEPTH) {
-      this.state = ScanState.TooDeep;
-      this.at = At.Text;
+    if (!this.levels.push(isObject)) {
+      this.fail(ScanState.TooDeep);
       return false;
     }
-    const word = this.depth >> 5;
-    const bit = <u32>1 << (this.depth & 31);
-    const before = unchecked(this.levels[word]);
-    unchecked((this.levels[word] = isObject ? before | bit : before & ~bit));
-    this.depth++;
-    this.inObject = isObject;
     this.at = isObject ? At.FirstKey : At.FirstItem;
     return true;
   }
 
   private closeLevel(): void {
-    const wasObject = this.inObject;
-    const depth = --this.depth;
-    if (depth > 0) {
-      const outer = depth - 1;
-      this.inObject = ((unchecked(this.levels[outer >> 5]) >> (outer & 31)) & 1) != 0;
-      this.at = At.After;
-    } else {
-      this.inObject = false;
-      this.at = At.Done;
-    }
+    const wasObject = this.levels.inObject;
+    this.levels.pop();
+    this.at = this.after();
     if (wasObject) this.sink.onObjectEnd();
     else this.sink.onArrayEnd();
-  }
-
-  private expectLiteral(first: u32, rest: u32): void {
-    this.at = At.Literal;
-    this.literal = first;
-    this.expected = rest;
   }
 
   private endLiteral(): void {
@@ -319,73 +287,13 @@ export class JsonScanner {
     else this.sink.onNull();
   }
 
-  /** Bytes of a number; stops in front of the first that isn't. */
-  private readNumber(start: usize, end: usize): usize {
-    let p = start;
-    let at = this.number;
-    if (at == NumberAt.Sign && load<u8>(p) == 0x2d && this.numberLen == 0) p++;
-    if (at == NumberAt.Whole || (p < end && at == NumberAt.Sign && load<u8>(p) - 0x31 <= 8)) {
-      at = NumberAt.Whole;
-      while (p < end && load<u8>(p) - 0x30 <= 9) p++;
-    }
-    while (p < end) {
-      const next = numberStep(at, load<u8>(p));
-      if (next == NumberAt.Stop) {
-        this.number = at;
-        this.endNumber(start, <i32>(p - start));
-        return p;
-      }
-      at = next;
-      p++;
-    }
-    this.number = at;
-    this.keepNumber(start, <i32>(p - start));
-    return p;
-  }
-
-  private keepNumber(ptr: usize, len: i32): void {
-    const room = min(len, MAX_NUMBER_BYTES - this.numberLen);
-    copyShort(changetype<usize>(this.numberBytes) + this.numberLen, ptr, room);
-    this.numberLen += room;
-  }
-
-  private endNumber(ptr: usize, len: i32): void {
-    if (!numberMayEnd(this.number)) {
+  private endNumber(): void {
+    const numbers = this.numbers;
+    if (!numbers.isValid) {
       this.fail();
       return;
     }
     this.at = this.after();
-    if (this.numberLen == 0) {
-      this.sink.onNumber(ptr, min(len, MAX_NUMBER_BYTES));
-      return;
-    }
-    this.keepNumber(ptr, len);
-    this.sink.onNumber(changetype<usize>(this.numberBytes), this.numberLen);
+    this.sink.onNumber(numbers.ptr, numbers.len);
   }
-}
-
-/** The end of the plain content that begins at `p`, looked for in the next bytes only. */
-@inline
-function shortEnd(p: usize, end: usize): usize {
-  if (p + 16 <= end) {
-    const mask = i8x16.bitmask(special(v128.load(p)));
-    if (mask != 0) return p + ctz(mask);
-  }
-  return skipPlain(p, min(end, p + SHORT));
-}
-
-/** The end of a whole number that is complete in this chunk and not too long, or 0. */
-@inline
-function wholeNumberEnd(start: usize, end: usize): usize {
-  const limit = min(end, start + MAX_NUMBER_BYTES);
-  let p = start + 1;
-  if (p + 8 <= end) {
-    const x = load<u64>(p) ^ 0x3030303030303030;
-    const others = (x | ((x & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676)) & 0x8080808080808080;
-    p += others == 0 ? 8 : <usize>(ctz(others) >> 3);
-  }
-  while (p < limit && <u32>load<u8>(p) - 0x30 <= 9) p++;
-  if (p >= limit) return 0;
-  const c = <u32>load<u8>(p);
-  return c == 0x2e || (c | 0x20) == 0x65 ? 0 : p;
 }

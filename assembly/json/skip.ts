@@ -67,3 +67,16 @@ export function copyShort(to: usize, from: usize, len: i32): void {
   }
   if (len & 1) store<u8>(to + i, load<u8>(from + i));
 }
+
+/** How far is looked for the end of a short string, in bytes. */
+const SHORT: usize = 128;
+
+/** The end of the plain content that begins at `p`, looked for in the next bytes only. */
+@inline
+export function shortEnd(p: usize, end: usize): usize {
+  if (p + 16 <= end) {
+    const mask = i8x16.bitmask(special(v128.load(p)));
+    if (mask != 0) return p + ctz(mask);
+  }
+  return skipPlain(p, min(end, p + SHORT));
+}

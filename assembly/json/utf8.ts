@@ -72,3 +72,35 @@ export function writeCodePoint(at: usize, code: u32): i32 {
   store<u8>(at + 3, <u8>(0x80 | (code & 0x3f)));
   return 4;
 }
+
+/** The bytes of a sequence that a chunk's end has cut. */
+@final
+export class Sequence {
+  /** Little-endian. */
+  bytes: u32 = 0;
+  /** Number of them, 0 for none. */
+  len: i32 = 0;
+
+  /** Starts with the 1 to 3 bytes at `p`, a valid beginning. */
+  begin(p: usize, len: i32): void {
+    let bytes: u32 = 0;
+    for (let i: i32 = 0; i < len; i++) bytes |= (<u32>load<u8>(p + i)) << (i << 3);
+    this.bytes = bytes;
+    this.len = len;
+  }
+
+  /** Adds the next byte; false where it can't follow. */
+  add(c: u32): bool {
+    const lead = this.bytes & 0xff;
+    const low: u32 = this.len == 1 ? secondLow(lead) : 0x80;
+    const high: u32 = this.len == 1 ? secondHigh(lead) : 0xbf;
+    if (c < low || c > high) return false;
+    this.bytes |= c << (this.len << 3);
+    this.len++;
+    return true;
+  }
+
+  get isWhole(): bool {
+    return this.len == sequenceLength(this.bytes & 0xff);
+  }
+}
