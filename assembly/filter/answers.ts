@@ -19,6 +19,10 @@ const EVENT_STREAM = text("text/event-stream");
 const UPSTREAM_ADDRESS = path("upstream", "address");
 const CODE_DETAILS = path("response", "code_details");
 const VIA_UPSTREAM = text("via_upstream");
+/** Details begin so where the host, or the connection to it, is at fault … */
+const UPSTREAM = text("upstream_");
+/** … unless a circuit breaker of Envoy's was open. */
+const OVERFLOW = text("overflow");
 const UPSTREAM_RESET = text("upstream_reset");
 
 const ORCA = text(ORCA_HEADER);
@@ -43,7 +47,7 @@ export class Answers {
     const actual = local ? -1 : this.actualHost(now);
     this.settle(stream, actual, now);
     if (local) {
-      if (served.slot >= 0) root.health.failed(served.slot, FailureCause.Connect, now);
+      if (served.slot >= 0 && this.isUpstreamsFault()) root.health.failed(served.slot, FailureCause.Connect, now);
     } else if (actual >= 0 && served.status >= 500) {
       root.health.failed(actual, FailureCause.Answer, now);
     } else if (actual >= 0) {
@@ -84,6 +88,8 @@ export class Answers {
     if (served.slot >= 0) {
       if (!served.complete && this.wasReset()) {
         root.health.failed(served.slot, FailureCause.Connect, now);
+      } else if (served.status == 0) {
+        root.health.abandoned(served.slot);
       }
       const usage = stream.usage;
       if (usage) usage.finish();
@@ -128,12 +134,24 @@ export class Answers {
     if (!getProperty(UPSTREAM_ADDRESS) || outLen == 0) return -1;
     const hosts = this.root.fleet.hosts;
     const slot = hosts.find(outPtr, outLen);
-    return slot >= 0 ? slot : hosts.add(outPtr, outLen, Source.Answers, now);
+    if (slot < 0) return hosts.add(outPtr, outLen, Source.Answers, now);
+    hosts.touch(slot, now);
+    return slot;
   }
 
   private isFromUpstream(): bool {
     if (!getProperty(CODE_DETAILS)) return true;
     return outLen == VIA_UPSTREAM.len && memory.compare(outPtr, VIA_UPSTREAM.ptr, outLen) == 0;
+  }
+
+  /** Whether an answer of Envoy's own tells that the host failed: not that there is no route, no host, or no room in Envoy. */
+  private isUpstreamsFault(): bool {
+    if (!getProperty(CODE_DETAILS)) return true;
+    if (outLen < UPSTREAM.len || memory.compare(outPtr, UPSTREAM.ptr, UPSTREAM.len) != 0) return false;
+    for (let at = UPSTREAM.len; at + OVERFLOW.len <= outLen; at++) {
+      if (memory.compare(outPtr + at, OVERFLOW.ptr, OVERFLOW.len) == 0) return false;
+    }
+    return true;
   }
 
   /** Whether the upstream, not the client, ended the stream early. */

@@ -18,6 +18,8 @@ export class Discovered {
       this.named[slot] = 1;
       hosts.setUnhealthy(slot, !reader.usable(i));
     }
+    // An answer that was cut short tells nothing of the hosts it leaves out.
+    if (reader.left > 0) return;
     for (let slot = 0; slot < hosts.count; slot++) {
       if (!hosts.isKnown(slot) || this.named[slot]) continue;
       hosts.remove(slot, Source.Discovery);

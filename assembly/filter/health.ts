@@ -6,6 +6,8 @@ import { Fleet } from "./fleet";
 
 /** A trial request that hasn't ended after this long no longer keeps others away, ms. */
 const TRIAL_MS: f64 = 30000;
+/** Good scrapes further apart than this many intervals had failed ones between them. */
+const GAP_INTERVALS: f64 = 3;
 /** The back-off doubles at most this often. */
 const DOUBLINGS_MAX: i32 = 16;
 
@@ -25,7 +27,8 @@ export class Health {
     const until = HostRecord.ejectedUntilMs(at);
     if (until == 0) return true;
     if (nowMs < until) return false;
-    const trial = HostRecord.trialMs(at);
+    // On probation: another worker may have sent the trial since the last tick.
+    const trial = HostRecord.trialMs(this.fleet.states.open(slot));
     return trial == 0 || nowMs - trial > TRIAL_MS;
   }
 
@@ -83,11 +86,29 @@ export class Health {
     noteCasGaveUp();
   }
 
-  /** A scrape of the host succeeded: a host set aside for its connection may have its trial now. Changes the open record. */
+  /**
+   * A scrape of the host succeeded: a host set aside for its connection may have its trial now. One whose trial then failed is
+   * no further proved by scrapes, unless they had failed as well: it breaks off requests and serves its metrics all the same.
+   * Changes the open record, which still tells of the good scrape before.
+   */
   scraped(at: usize, nowMs: f64): void {
     if (HostRecord.cause(at) != FailureCause.Connect) return;
-    HostRecord.setFailures(at, 0);
+    const gapMs = nowMs - HostRecord.scrapedMs(at);
+    const wasAway = gapMs > GAP_INTERVALS * <f64>this.config.metrics.intervalMs;
+    if (wasAway) HostRecord.setFailures(at, 0);
+    else if (HostRecord.ejections(at) > 1) return;
     if (HostRecord.ejectedUntilMs(at) > nowMs) HostRecord.setEjectedUntilMs(at, nowMs);
+  }
+
+  /** A request ended without telling anything of the host: if it was the trial, another may be sent. */
+  abandoned(slot: i32): void {
+    const states = this.fleet.states;
+    if (HostRecord.ejectedUntilMs(states.at(slot)) == 0) return;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      HostRecord.setTrialMs(states.open(slot), 0);
+      if (states.commit(slot)) return;
+    }
+    noteCasGaveUp();
   }
 
   private clear(at: usize): void {

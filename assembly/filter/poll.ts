@@ -10,6 +10,7 @@ import { MetricNameTable } from "../metrics/names";
 import { MetricsReader } from "../metrics/report";
 import { MAX_HOSTS } from "../state/layout";
 import { Discovered } from "./discovered";
+import { Forget } from "./forget";
 import { Gauges } from "./gauges";
 import { DirectoryMatcher, Reports } from "./reports";
 import { Root } from "./root";
@@ -29,37 +30,44 @@ const FOR_ENDPOINT: i32 = MAX_HOSTS;
 const FOR_DISCOVERY: i32 = MAX_HOSTS + 1;
 const TARGETS: i32 = MAX_HOSTS + 2;
 
+/** An answer that is out longer than its time-out by this is not waited for, ms. */
+const LOST_MS: f64 = 5000;
+/** After so many failures in a row of one target a warning is logged, once. */
+const WARN_AFTER: i32 = 3;
+
 const PIECE_BYTES: i32 = 32 * 1024;
 
 /** Polls metrics and discovery while this VM holds the lease. An answer that comes after the lease was lost still counts. */
 export class Poller {
   /** Token of the call under way per target, 0 for none. */
   private tokens: StaticArray<u32> = new StaticArray<u32>(TARGETS);
+  private sentMs: StaticArray<f64> = new StaticArray<f64>(TARGETS);
   private schedule: Schedule = new Schedule(TARGETS);
   private headers: HeaderList = new HeaderList(8, 4096);
-  private pageReader: MetricsReader;
-  private endpointReader: MetricsReader;
+  private names: MetricNameTable = new MetricNameTable();
+  /** Of hosts' own pages, and of an endpoint's answers (1 MB): made when the first of them comes, in the VM that polls. */
+  private pageReader: MetricsReader | null = null;
+  private endpointReader: MetricsReader | null = null;
   private matcher: DirectoryMatcher;
   private clusters: ClustersReader = new ClustersReader();
   private reports: Reports;
   private discovered: Discovered;
   private gauges: Gauges;
-  private warned: bool = false;
+  private forget: Forget;
+  private refusalTold: bool = false;
+  private failureTold: bool = false;
 
   constructor(private root: Root) {
-    const names = new MetricNameTable();
-    names.replaceAll(root.config.metrics.names.bySignal);
     const fleet = root.fleet;
     const matcher = new DirectoryMatcher(fleet.hosts);
     matcher.enters =
       root.config.hosts.length == 0 && root.config.discovery.source == DiscoverySource.None;
     this.matcher = matcher;
-    this.pageReader = new MetricsReader(names);
-    const label = root.config.metrics.hostLabel;
-    this.endpointReader = new MetricsReader(names, matcher, label, MAX_HOSTS);
     this.reports = new Reports(fleet, root.health);
     this.discovered = new Discovered(fleet.hosts);
     this.gauges = new Gauges(root);
+    this.forget = new Forget(fleet);
+    this.names.replaceAll(root.config.metrics.names.bySignal);
   }
 
   /** Sends what is due; publishes gauges. */
@@ -69,21 +77,32 @@ export class Poller {
     const metrics = config.metrics;
     const hosts = this.root.fleet.hosts;
     if (config.discovery.source == DiscoverySource.EnvoyAdmin) {
-      if (this.schedule.isDue(FOR_DISCOVERY, nowMs, <f64>config.discovery.intervalMs)) {
+      const intervalMs = <f64>config.discovery.intervalMs;
+      if (this.isDue(FOR_DISCOVERY, nowMs, intervalMs, config.discovery.timeoutMs)) {
         this.callDiscovery(nowMs);
       }
     }
     if (metrics.source == MetricsSource.Endpoint) {
-      if (this.schedule.isDue(FOR_ENDPOINT, nowMs, <f64>metrics.intervalMs)) {
+      if (this.isDue(FOR_ENDPOINT, nowMs, <f64>metrics.intervalMs, metrics.timeoutMs)) {
         this.callMetrics(FOR_ENDPOINT, nowMs);
       }
     } else if (metrics.source == MetricsSource.Hosts) {
       for (let slot = 0; slot < hosts.count; slot++) {
         if (!hosts.isKnown(slot)) continue;
-        if (this.schedule.isDue(slot, nowMs, <f64>metrics.intervalMs)) this.callMetrics(slot, nowMs);
+        if (this.isDue(slot, nowMs, <f64>metrics.intervalMs, metrics.timeoutMs)) {
+          this.callMetrics(slot, nowMs);
+        }
       }
     }
+    this.forget.tick(nowMs);
     this.gauges.publish(nowMs);
+  }
+
+  private isDue(target: i32, nowMs: f64, intervalMs: f64, timeoutMs: u32): bool {
+    const isOut = unchecked(this.tokens[target]) != 0;
+    const outMs = nowMs - unchecked(this.sentMs[target]);
+    if (isOut && outMs >= 0 && outMs < <f64>timeoutMs + LOST_MS) return false;
+    return this.schedule.isDue(target, nowMs, intervalMs);
   }
 
   /** An answer, or the failure, of a call of this root. */
@@ -103,8 +122,7 @@ export class Poller {
     if (read) {
       this.schedule.succeeded(target);
     } else {
-      this.schedule.failed(target, nowMs);
-      this.root.stats.scrapeFailures.add(1);
+      this.failed(target, nowMs);
     }
   }
 
@@ -145,19 +163,43 @@ export class Poller {
 
   private sent(target: i32, token: u32, nowMs: f64, section: string): void {
     unchecked((this.tokens[target] = token));
+    unchecked((this.sentMs[target] = nowMs));
     if (token != 0) return;
+    const status = outLen;
     this.schedule.failed(target, nowMs);
     this.root.stats.scrapeFailures.add(1);
-    if (this.warned) return;
+    if (this.refusalTold) return;
     // Once: the statistic goes on counting.
-    this.warned = true;
+    this.refusalTold = true;
     logWarn(
-      `warmroute: ${section}.cluster: Envoy refused the call (status ${outLen}); expected the name of a cluster in its configuration`,
+      `warmroute: ${section}.cluster: Envoy refused the call (status ${status}); expected the name of a cluster in its configuration`,
+    );
+  }
+
+  private failed(target: i32, nowMs: f64): void {
+    this.schedule.failed(target, nowMs);
+    this.root.stats.scrapeFailures.add(1);
+    if (this.failureTold || this.schedule.failuresOf(target) < WARN_AFTER) return;
+    this.failureTold = true;
+    const hosts = this.root.fleet.hosts;
+    const whose =
+      target == FOR_DISCOVERY
+        ? "discovery"
+        : target == FOR_ENDPOINT
+          ? "the metrics endpoint"
+          : "metrics of " +
+            String.UTF8.decodeUnsafe(hosts.addressPtr(target), hosts.addressLen(target));
+    logWarn(
+      `warmroute: ${whose}: ${WARN_AFTER} polls in a row brought nothing usable; further ones are counted, not logged`,
     );
   }
 
   private readPage(slot: i32, size: i32, nowMs: f64): bool {
-    const reader = this.pageReader;
+    let reader = this.pageReader;
+    if (!reader) {
+      reader = new MetricsReader(this.names);
+      this.pageReader = reader;
+    }
     reader.begin(nowMs);
     feed(reader, size);
     if (!reader.finish()) return false;
@@ -168,8 +210,14 @@ export class Poller {
   }
 
   private readEndpoint(size: i32, nowMs: f64): bool {
-    const reader = this.endpointReader;
-    this.matcher.nowMs = nowMs;
+    const matcher = this.matcher;
+    let reader = this.endpointReader;
+    if (!reader) {
+      const label = this.root.config.metrics.hostLabel;
+      reader = new MetricsReader(this.names, matcher, label, MAX_HOSTS);
+      this.endpointReader = reader;
+    }
+    matcher.nowMs = nowMs;
     reader.begin(nowMs);
     feed(reader, size);
     const good = reader.finish();

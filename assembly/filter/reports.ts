@@ -2,7 +2,7 @@ import { HostMatcher, isAtIp } from "../metrics/matcher";
 import { OrcaReader } from "../metrics/orca";
 import { HostReport } from "../metrics/report";
 import { HostDirectory, Source } from "../state/hosts";
-import { HOST_MODELS, HostRecord } from "../state/hostrecord";
+import { HOST_MODELS, HostRecord, NameKind } from "../state/hostrecord";
 import { CAS_ATTEMPTS } from "../state/layout";
 import { noteCasGaveUp } from "../state/record";
 import { Fleet } from "./fleet";
@@ -58,8 +58,8 @@ export class Reports {
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(slot);
       if (ownPage) {
-        HostRecord.setScrapedMs(at, nowMs);
         this.health.scraped(at, nowMs);
+        HostRecord.setScrapedMs(at, nowMs);
       }
       if (sampleMs < HostRecord.sampleMs(at)) {
         if (!ownPage || states.commit(slot)) return;
@@ -70,11 +70,10 @@ export class Reports {
       HostRecord.setRunning(at, report.running);
       HostRecord.setWaiting(at, report.waiting);
       HostRecord.setKvUsage(at, report.kvUsage);
-      // A GPU's utilisation may come from another page than the engine's signals.
-      if (!isNaN(report.gpuUtilization)) HostRecord.setGpuUtilization(at, report.gpuUtilization);
+      this.noteGpu(at, report.gpuUtilization, sampleMs);
       HostRecord.setCapacityTokens(at, report.capacityTokens);
-      HostRecord.setStartTimeS(at, report.startTimeS);
-      HostRecord.setPromptTokens(at, report.promptTokens);
+      if (!isNaN(report.startTimeS)) HostRecord.setStartTimeS(at, report.startTimeS);
+      if (!isNaN(report.promptTokens)) HostRecord.setPromptTokens(at, report.promptTokens);
       this.noteModels(at, report);
       if (states.commit(slot)) return;
     }
@@ -92,17 +91,25 @@ export class Reports {
         HostRecord.setRunning(at, NaN);
         HostRecord.setWaiting(at, NaN);
         HostRecord.setKvUsage(at, NaN);
-        HostRecord.setGpuUtilization(at, NaN);
         HostRecord.setCapacityTokens(at, NaN);
       }
-      HostRecord.setSampleMs(at, nowMs);
+      // A report of shares alone doesn't make counts of requests young again.
+      const counts = !isNaN(orca.running) || !isNaN(orca.waiting);
+      if (counts || isNaN(HostRecord.running(at))) HostRecord.setSampleMs(at, nowMs);
       if (!isNaN(orca.running)) HostRecord.setRunning(at, orca.running);
       if (!isNaN(orca.waiting)) HostRecord.setWaiting(at, orca.waiting);
       if (!isNaN(orca.kvUsage)) HostRecord.setKvUsage(at, orca.kvUsage);
-      if (!isNaN(orca.gpuUtilization)) HostRecord.setGpuUtilization(at, orca.gpuUtilization);
+      this.noteGpu(at, orca.gpuUtilization, nowMs);
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
+  }
+
+  /** A GPU's utilisation may come from another page than the engine's signals, and has an age of its own. */
+  private noteGpu(at: usize, share: f64, sampleMs: f64): void {
+    if (isNaN(share)) return;
+    HostRecord.setGpuUtilization(at, share);
+    HostRecord.setGpuSampleMs(at, sampleMs);
   }
 
   /** A later start, or counters that fell: the server is new, its cache empty, its speed to be seen. */
@@ -113,7 +120,6 @@ export class Reports {
     const fell = tokens > 0 && report.promptTokens < tokens;
     if (!later && !fell) {
       if (HostRecord.joinedMs(at) == 0) HostRecord.setJoinedMs(at, nowMs);
-      if (HostRecord.sampleMs(at) == 0) HostRecord.setGpuUtilization(at, NaN);
       return;
     }
     HostRecord.setFlushedClock(at, this.fleet.inFlight.clockTokens(slot));
@@ -122,12 +128,18 @@ export class Reports {
     HostRecord.setJoinedMs(at, nowMs);
   }
 
-  /** Models and loaded adapters; a report that names none leaves what was known. */
+  /** Models, then adapters; a report that names none leaves what was known. */
   private noteModels(at: usize, report: HostReport): void {
     if (report.modelCount == 0) return;
     let count = 0;
     for (let i = 0; i < report.modelCount && count < HOST_MODELS; i++) {
-      HostRecord.setModel(at, count++, report.modelHash(i));
+      if (report.isAdapter(i)) continue;
+      HostRecord.setModel(at, count++, report.modelHash(i), <u8>NameKind.Model);
+    }
+    for (let i = 0; i < report.modelCount && count < HOST_MODELS; i++) {
+      if (!report.isAdapter(i)) continue;
+      const kind = report.modelLoaded(i) ? NameKind.LoadedAdapter : NameKind.WaitingAdapter;
+      HostRecord.setModel(at, count++, report.modelHash(i), <u8>kind);
     }
     HostRecord.setModels(at, count);
   }

@@ -31,6 +31,11 @@ export class Schedule {
     unchecked((this.failures[target] = 0));
   }
 
+  /** Failures in a row. */
+  failuresOf(target: i32): i32 {
+    return unchecked(this.failures[target]);
+  }
+
   /** The first failure changes nothing; further ones double the interval, to 16 times or 30 s. */
   failed(target: i32, nowMs: f64): void {
     const failures = min(unchecked(this.failures[target]) + 1, 16);

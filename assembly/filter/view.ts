@@ -4,14 +4,30 @@ import { Candidates } from "../policy/candidates";
 import { HostRecord } from "../state/hostrecord";
 import { Fleet } from "./fleet";
 import { Health } from "./health";
+import { Models } from "./models";
+
+/** A server that joined later than the others, or restarted, takes its full share after this long, ms. */
+const SLOW_START_MS: f64 = 10000;
+/** Share that it takes at first. */
+const SLOW_START_SHARE: f64 = 0.2;
+/** Servers that joined within this time of the first start together, ms. */
+const TOGETHER_MS: f64 = 2000;
+/** What each request under way counts there besides its prefill, ms. */
+const SLOW_START_REQUEST_MS: f64 = 50;
 
 /** Fills the candidates of a choice from the shared tables. */
 export class View {
+  private models: Models;
+  /** When the first of the servers joined, as of the last choice. */
+  private firstJoinedMs: f64 = Infinity;
+
   constructor(
     private config: Config,
     private fleet: Fleet,
     private health: Health,
-  ) {}
+  ) {
+    this.models = new Models(fleet.states);
+  }
 
   /**
    * Everything but `cachedTokens`, for a request for a model (0: unknown).
@@ -22,14 +38,14 @@ export class View {
     const inFlight = this.fleet.inFlight;
     const speeds = this.fleet.speeds;
     let usable = 0;
+    let firstJoinedMs: f64 = Infinity;
     c.count = hosts.count;
     for (let slot = 0; slot < c.count; slot++) {
       const at = this.fleet.states.at(slot);
       const may =
         hosts.isKnown(slot) &&
         !hosts.isUnhealthy(slot) &&
-        this.health.usable(slot, nowMs) &&
-        HostRecord.serves(at, model);
+        this.health.usable(slot, nowMs);
       unchecked((c.usable[slot] = may ? 1 : 0));
       if (!may) continue;
       usable++;
@@ -44,13 +60,31 @@ export class View {
       unchecked((c.running[slot] = report ? HostRecord.running(at) : NaN));
       unchecked((c.waiting[slot] = report ? HostRecord.waiting(at) : NaN));
       unchecked((c.kvUsage[slot] = report ? HostRecord.kvUsage(at) : NaN));
-      unchecked((c.gpuUtilization[slot] = report ? HostRecord.gpuUtilization(at) : NaN));
+      unchecked((c.gpuUtilization[slot] = this.gpuUtilization(at, nowMs)));
       unchecked((c.freshness[slot] = this.freshness(at, nowMs)));
       unchecked((c.prefillFactor[slot] = unchecked(speeds.prefill[slot])));
       unchecked((c.decodeFactor[slot] = unchecked(speeds.decode[slot])));
       unchecked((c.fill[slot] = Math.min(1, clock / capacity)));
+      const joinedMs = HostRecord.joinedMs(at);
+      if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
+      const workMs = unchecked(c.pendingMs[slot]) + unchecked(c.inFlight[slot]) * SLOW_START_REQUEST_MS;
+      unchecked((c.surchargeMs[slot] = this.slowStart(joinedMs, nowMs) * workMs));
     }
-    return usable;
+    this.firstJoinedMs = firstJoinedMs;
+    return model == 0 ? usable : usable - this.models.apply(c, model);
+  }
+
+  /** By how much what is under way at a host that joined late counts over what it is: 4 at first, 0 from SLOW_START_MS on. */
+  private slowStart(joinedMs: f64, nowMs: f64): f64 {
+    if (joinedMs <= this.firstJoinedMs + TOGETHER_MS) return 0;
+    const share = Math.max((nowMs - joinedMs) / SLOW_START_MS, SLOW_START_SHARE);
+    return share < 1 ? 1 / share - 1 : 0;
+  }
+
+  private gpuUtilization(at: usize, nowMs: f64): f64 {
+    const sampleMs = HostRecord.gpuSampleMs(at);
+    if (sampleMs == 0 || nowMs - sampleMs > <f64>this.config.metrics.staleAfterMs) return NaN;
+    return HostRecord.gpuUtilization(at);
   }
 
   /** Sets the clocks and capacities by which the location table tells what is alive. */

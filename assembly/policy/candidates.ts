@@ -32,6 +32,8 @@ export class Candidates {
   readonly decodeFactor: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
   /** How full of past prompts the cache is: tokens ever inserted over capacity, at most 1. */
   readonly fill: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
+  /** What else speaks against the host, ms: an adapter to load, a start that is to be slow. */
+  readonly surchargeMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
 
   // Results of `price`, kept to explain the choice.
   /** Expected wait before prefill starts. */

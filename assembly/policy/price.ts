@@ -14,6 +14,7 @@ const BATCH_MAX: f64 = 256;
  *      + others' price (those who wait while mine is prefilled)
  *      + eviction price (what mine displaces) + pressure price (KV, GPU)
  *      + tie and home terms (agreement between gateways)
+ *      + what the view charges (an adapter to load, a slow start)
  */
 export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const unknownRunning = busiestReport(c, c.running);
@@ -58,6 +59,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     let cost = waitMs + countedMs + decodeMs + othersMs + evictionMs + pressureMs;
     cost += tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
     if (slot != home) cost += awayMs;
+    cost += unchecked(c.surchargeMs[slot]);
     unchecked((c.waitMs[slot] = waitMs));
     unchecked((c.prefillMs[slot] = prefillMs));
     unchecked((c.costMs[slot] = cost));

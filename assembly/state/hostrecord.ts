@@ -7,12 +7,27 @@
  *  40 start time s 8 · prompt tokens 8 · good scrape ms 8
  *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
  *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
- * 112 joined ms 8 · models 2 · 6 · flushed clock 8 · then MODELS × (model hash 8)
+ * 112 joined ms 8 · models 2 · 6 · flushed clock 8 · gpu sample time ms 8
+ * 144 HOST_MODELS × (model hash 8) · HOST_MODELS × (kind 1)
  * ```
  */
-export const HOST_RECORD_BYTES: i32 = 136 + 16 * 8;
 /** Models and adapters that are kept per server. */
-export const HOST_MODELS: i32 = 16;
+export const HOST_MODELS: i32 = 32;
+const HASHES: i32 = 144;
+const KINDS: i32 = HASHES + HOST_MODELS * 8;
+export const HOST_RECORD_BYTES: i32 = HASHES + HOST_MODELS * 9;
+
+/** What a server said of a name. */
+export const enum NameKind {
+  /** Nothing. */
+  None = 0,
+  /** A base model that it serves. */
+  Model = 1,
+  /** An adapter that requests wait for. */
+  WaitingAdapter = 2,
+  /** An adapter that is loaded. */
+  LoadedAdapter = 3,
+}
 
 /** Why requests to a server failed last. */
 export const enum FailureCause {
@@ -103,17 +118,25 @@ export class HostRecord {
   /** Token clock at which the cache was found empty: what was noted before is void. */
   @inline static flushedClock(at: usize): f64 { return load<f64>(at + 128); }
   @inline static setFlushedClock(at: usize, v: f64): void { store<f64>(at + 128, v); }
-  /** Models and adapters known to be served; 0 = unknown, serves anything. */
+  /** When the GPU's utilisation was true, ms: it may come from another page than the engine's signals. */
+  @inline static gpuSampleMs(at: usize): f64 { return load<f64>(at + 136); }
+  @inline static setGpuSampleMs(at: usize, v: f64): void { store<f64>(at + 136, v); }
+  /** Models and adapters that it names; 0 = it names none. */
   @inline static models(at: usize): i32 { return <i32>load<u16>(at + 120); }
   @inline static setModels(at: usize, v: i32): void { store<u16>(at + 120, <u16>min(v, HOST_MODELS)); }
-  @inline static model(at: usize, i: i32): u64 { return load<u64>(at + 136 + <usize>i * 8); }
-  @inline static setModel(at: usize, i: i32, v: u64): void { store<u64>(at + 136 + <usize>i * 8, v); }
+  @inline static model(at: usize, i: i32): u64 { return load<u64>(at + <usize>(HASHES + i * 8)); }
+  @inline static kind(at: usize, i: i32): u8 { return load<u8>(at + <usize>(KINDS + i)); }
+  @inline static setModel(at: usize, i: i32, hash: u64, kind: u8): void {
+    store<u64>(at + <usize>(HASHES + i * 8), hash);
+    store<u8>(at + <usize>(KINDS + i), kind);
+  }
 
-  /** Whether the server is known to serve a model or adapter, or nothing is known of either side. */
-  static serves(at: usize, model: u64): bool {
+  /** What the server says of a name: `NameKind`. */
+  static kindOf(at: usize, model: u64): u8 {
     const count = HostRecord.models(at);
-    if (count == 0 || model == 0) return true;
-    for (let i = 0; i < count; i++) if (HostRecord.model(at, i) == model) return true;
-    return false;
+    for (let i = 0; i < count; i++) {
+      if (HostRecord.model(at, i) == model) return HostRecord.kind(at, i);
+    }
+    return <u8>NameKind.None;
   }
 }

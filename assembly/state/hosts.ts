@@ -24,6 +24,8 @@ const FLAGS: i32 = 3;
 const LAST_SEEN: i32 = 8;
 const ADDRESS: i32 = 16;
 const FLAG_UNHEALTHY: u8 = 1;
+/** A host that was heard of is noted as seen at most this often, ms. */
+const SEEN_EVERY_MS: f64 = 60000;
 
 /**
  * The hosts of one namespace: slot ↔ address, shared by all workers. A slot keeps its host for as long as any source names it;
@@ -85,6 +87,23 @@ export class HostDirectory {
     }
     noteCasGaveUp();
     return -1;
+  }
+
+  /** Notes that a host was heard of. */
+  touch(slot: i32, nowMs: f64): void {
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      if (nowMs - this.lastSeenMs(slot) < SEEN_EVERY_MS) return;
+      this.refresh();
+      if (!this.isKnown(slot)) return;
+      store<f64>(this.at(slot) + LAST_SEEN, nowMs);
+      if (this.write()) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** When the host was named or heard of last, ms, to a minute. */
+  @inline lastSeenMs(slot: i32): f64 {
+    return load<f64>(this.at(slot) + LAST_SEEN);
   }
 
   /** Takes a source's word for a host back; the slot is freed when no source names it any more. */
