@@ -68,6 +68,8 @@ export class Host {
   readonly property: PropertyResolver | undefined;
   /** Callbacks under way. */
   depth = 0;
+  /** Instances of modules made so far. */
+  instances = 0;
 
   private readonly stores = new Map<string, SharedData>();
   private readonly nextCas = casCounter();

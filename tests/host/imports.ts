@@ -257,7 +257,8 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       const fields = { token, root, cluster: name, headers, body, timeoutMs, sentNs };
       const call = new Call(fields, answerCall);
       host.calls.push(call);
-      host.onCall?.(call);
+      // As in Envoy, no answer comes before the filter's own callback is over.
+      guest.whenIdle(() => host.onCall?.(call));
       return guest.writeU32(cell, token);
     },
 

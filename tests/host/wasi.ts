@@ -5,12 +5,13 @@ const BAD_DESCRIPTOR = 8;
 const LEVEL_INFO = 2;
 const LEVEL_ERROR = 4;
 
-/** Constants of xorshift32: the same "random" bytes in each run. */
+/** Seeds of xorshift32: the same "random" bytes in each run, others in each instance. */
 const SEED = 0x2545f491;
+const SEED_STEP = 0x9e3779b9;
 
 /** The part of WASI that Envoy gives a filter. */
 export function wasiImports(guest: Guest): Record<string, unknown> {
-  let random = SEED;
+  let random = (SEED + Math.imul(SEED_STEP, guest.vm.host.instances++)) | 1;
   const none = (countCell: number, sizeCell: number) =>
     guest.writeU32(countCell, 0) || guest.writeU32(sizeCell, 0);
   return {
