@@ -95,7 +95,8 @@ export class Reports {
       }
       // A report of shares alone doesn't make counts of requests young again.
       const counts = !isNaN(orca.running) || !isNaN(orca.waiting);
-      if (counts || isNaN(HostRecord.running(at))) HostRecord.setSampleMs(at, nowMs);
+      const counted = !isNaN(HostRecord.running(at)) || !isNaN(HostRecord.waiting(at));
+      if (counts || !counted) HostRecord.setSampleMs(at, nowMs);
       if (!isNaN(orca.running)) HostRecord.setRunning(at, orca.running);
       if (!isNaN(orca.waiting)) HostRecord.setWaiting(at, orca.waiting);
       if (!isNaN(orca.kvUsage)) HostRecord.setKvUsage(at, orca.kvUsage);

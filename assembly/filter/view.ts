@@ -12,6 +12,8 @@ const SLOW_START_MS: f64 = 10000;
 const SLOW_START_SHARE: f64 = 0.2;
 /** Servers that joined within this time of the first start together, ms. */
 const TOGETHER_MS: f64 = 2000;
+/** Price of a server that reported before and has stopped to, in ties: those that report come first. One that never did is new. */
+const LATE_TIES: f64 = 2;
 /** What each request under way counts there besides its prefill, ms. */
 const SLOW_START_REQUEST_MS: f64 = 50;
 
@@ -39,6 +41,8 @@ export class View {
     const speeds = this.fleet.speeds;
     let usable = 0;
     let firstJoinedMs: f64 = Infinity;
+    const isScraped = this.config.metrics.source != MetricsSource.None;
+    const lateMs = LATE_TIES * this.config.cost.tieMs;
     c.count = hosts.count;
     for (let slot = 0; slot < c.count; slot++) {
       const at = this.fleet.states.at(slot);
@@ -69,6 +73,9 @@ export class View {
       if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
       const workMs = unchecked(c.pendingMs[slot]) + unchecked(c.inFlight[slot]) * SLOW_START_REQUEST_MS;
       unchecked((c.surchargeMs[slot] = this.slowStart(joinedMs, nowMs) * workMs));
+      if (isScraped && report) {
+        unchecked((c.surchargeMs[slot] += lateMs * (1 - unchecked(c.freshness[slot]))));
+      }
     }
     this.firstJoinedMs = firstJoinedMs;
     return model == 0 ? usable : usable - this.models.apply(c, model);

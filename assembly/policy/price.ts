@@ -6,6 +6,8 @@ import { Weights } from "./weights";
 
 /** Engine batches end here: more running requests than this wait instead. */
 const BATCH_MAX: f64 = 256;
+/** A reported waiting request is at least of this size, whatever this gateway's own are like: tokens. */
+const WAITING_TOKENS: f64 = 256;
 
 /**
  * Expected milliseconds of a request on each usable host, into `costMs`:
@@ -19,6 +21,8 @@ const BATCH_MAX: f64 = 256;
 export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const unknownRunning = busiestReport(c, c.running);
   const unknownWaiting = busiestReport(c, c.waiting);
+  const unknownKv = busiestReport(c, c.kvUsage);
+  const unknownGpu = busiestReport(c, c.gpuUtilization);
   const tieMs = w.tieMs * Math.min(r.speedFactor, 1);
   const known = r.knownSlot >= 0;
   const home = known ? r.knownSlot : homeOf(c, r.key);
@@ -35,7 +39,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     const batch = Math.min(Math.max(running, unchecked(c.inFlight[slot])), BATCH_MAX);
     const waitMs = Math.max(
       unchecked(c.pendingMs[slot]),
-      waiting * Math.max(r.meanWorkMs * prefillFactor, perTokenMs),
+      waiting * Math.max(r.meanWorkMs * prefillFactor, WAITING_TOKENS * perTokenMs),
     );
 
     const uncached = Math.max(r.promptTokens - unchecked(c.cachedTokens[slot]), 0);
@@ -51,8 +55,8 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     const othersMs = w.othersWait * prefillMs * batch;
     const evictionMs = w.eviction * r.reuseShare * unchecked(c.fill[slot]) * countedMs;
     const pressure = Math.max(
-      shareOr0(unchecked(c.kvUsage[slot])) * fresh,
-      shareOr0(unchecked(c.gpuUtilization[slot])) * fresh,
+      fade(unchecked(c.kvUsage[slot]), unknownKv, fresh),
+      fade(unchecked(c.gpuUtilization[slot]), unknownGpu, fresh),
     );
     const pressureMs = w.pressure * pressure * (prefillMs + decodeMs);
 
@@ -110,9 +114,4 @@ function busiestReport(c: Candidates, values: StaticArray<f64>): f64 {
 @inline
 function fade(reported: f64, unknown: f64, fresh: f64): f64 {
   return isNaN(reported) ? unknown : reported * fresh + unknown * (1 - fresh);
-}
-
-@inline
-function shareOr0(share: f64): f64 {
-  return isNaN(share) ? 0 : share;
 }

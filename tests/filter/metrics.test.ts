@@ -1,0 +1,266 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { Call } from "../host/calls.ts";
+import { ManualClock } from "../host/clock.ts";
+import { chat, Gateway, type GatewayOptions, hostNames, tally } from "./gateway.ts";
+import { recordOf, slotOf } from "./records.ts";
+
+const page = (name: string, folder = "cases") =>
+  readFileSync(new URL(`../fixtures/${folder}/${name}`, import.meta.url), "utf8");
+
+interface Load {
+  running?: number;
+  waiting?: number;
+  kv?: number;
+  gpu?: number;
+}
+
+/** A server's own page. */
+function vllm({ running, waiting, kv, gpu }: Load): string {
+  const lines: string[] = [];
+  const add = (name: string, value?: number) => {
+    if (value !== undefined) lines.push(`${name} ${value}`);
+  };
+  add('vllm:num_requests_running{engine="0"}', running);
+  add('vllm:num_requests_waiting{engine="0"}', waiting);
+  add('vllm:kv_cache_usage_perc{engine="0"}', kv);
+  add('DCGM_FI_DEV_GPU_UTIL{gpu="0"}', gpu);
+  return `${lines.join("\n")}\n`;
+}
+
+/** A gateway whose servers answer with these pages; undefined doesn't answer. */
+function scraping(
+  pages: Record<string, string | undefined>,
+  metrics: Record<string, unknown> = {},
+): Gateway {
+  const gateway = new Gateway(Object.keys(pages), {
+    config: { metrics: { interval_ms: 500, ...metrics } },
+    onCall: (call) => {
+      const text = pages[call.headers.get(":authority") ?? ""];
+      if (text === undefined) call.refuse();
+      else call.respond(200, text);
+    },
+  });
+  gateway.host.advance(2000);
+  return gateway;
+}
+
+/** A gateway that reads one answer about all servers. */
+function endpoint(
+  hosts: string[],
+  answer: (call: Call) => void,
+  options: Partial<GatewayOptions> = {},
+): Gateway {
+  const gateway = new Gateway(hosts, {
+    clusters: ["llm", "prometheus"],
+    ...options,
+    config: {
+      metrics: {
+        source: "endpoint",
+        cluster: "prometheus",
+        path: "/federate?match[]=vllm",
+        interval_ms: 1000,
+        stale_after_ms: 15000,
+      },
+      ...options.config,
+    },
+    onCall: answer,
+  });
+  gateway.host.advance(1500);
+  return gateway;
+}
+
+/** Where different short requests go, each answered before the next. */
+function spread(gateway: Gateway, count = 40, salt = ""): Map<string, number> {
+  const targets: (string | undefined)[] = [];
+  for (let i = 0; i < count; i++) {
+    targets.push(gateway.send(chat(`request ${salt}${i * 7919}`)).answer().target);
+    gateway.host.advance(5);
+  }
+  return tally(targets);
+}
+
+test("a federate answer: newest sample of a host, old ones are old, foreign hosts ignored", () => {
+  const hosts = ["10.0.0.11:8000", "10.0.0.12:8000"] as const;
+  const gateway = endpoint([...hosts], (call) => call.respond(200, page("BC-32.txt")), {
+    clock: new ManualClock(1_790_000_298_500),
+  });
+  assert.equal(slotOf(gateway, "10.0.0.99:8000"), -1);
+  const fresh = recordOf(gateway, hosts[1]);
+  assert.deepEqual([fresh.running, fresh.waiting], [9, 1]);
+  assert.equal(fresh.sampleMs, 1_790_000_295_000);
+  assert.equal(recordOf(gateway, hosts[0]).sampleMs, 1_790_000_060_000);
+  assert.equal(gateway.stat("stale_hosts"), 1);
+  // The old report of an idle server doesn't draw everything.
+  assert.ok((spread(gateway, 40).get(hosts[0]) ?? 0) <= 8);
+  const paths = gateway.host.calls.map((call) => call.headers.get(":path"));
+  assert.ok(paths.every((path) => path === "/federate?match[]=vllm"));
+});
+
+test("a query answer in JSON, with an ip alone as label", () => {
+  const time = 1_790_000_300;
+  const sample = (name: string, instance: string, value: string) => ({
+    metric: { __name__: name, instance },
+    value: [time, value],
+  });
+  const body = JSON.stringify({
+    status: "success",
+    data: {
+      resultType: "vector",
+      result: [
+        sample("vllm:num_requests_running", "10.0.0.1:8000", "3"),
+        sample("vllm:num_requests_waiting", "10.0.0.1:8000", "2"),
+        sample("DCGM_FI_DEV_GPU_UTIL", "10.0.0.1", "40"),
+        sample("vllm:num_requests_running", "10.0.0.2", "5"),
+        sample("vllm:num_requests_running", "10.0.0.3", "7"),
+      ],
+    },
+  });
+  // Two servers at 10.0.0.3: its ip alone names neither.
+  const hosts = ["10.0.0.1:8000", "10.0.0.2:8000", "10.0.0.3:8000", "10.0.0.3:8001"];
+  const gateway = endpoint(hosts, (call) => call.respond(200, body), {
+    clock: new ManualClock(time * 1000),
+  });
+  const [first, second] = hosts.slice(0, 2).map((host) => recordOf(gateway, host));
+  assert.deepEqual([first?.running, first?.waiting], [3, 2]);
+  assert.ok(Math.abs((first?.gpuUtilization ?? 0) - 0.4) < 1e-6);
+  assert.equal(second?.running, 5);
+  assert.throws(() => recordOf(gateway, hosts[2] as string), /no record/);
+});
+
+test("an endpoint that breaks off keeps what it said, and ages", () => {
+  let good = true;
+  const gateway = endpoint(hostNames(2), (call) => {
+    const lines = hostNames(2).map((host) => `vllm:num_requests_running{instance="${host}"} 4`);
+    if (good) call.respond(200, `${lines.join("\n")}\n`);
+    else call.timeOut();
+  });
+  assert.equal(gateway.stat("stale_hosts"), 0);
+  good = false;
+  gateway.host.advance(20_000);
+  assert.equal(gateway.stat("stale_hosts"), 2);
+  assert.equal(recordOf(gateway, "10.0.0.1:8000").running, 4);
+  assert.equal(gateway.send(chat("hi")).choice.length, 2);
+});
+
+test("the engines that are known say what they say", () => {
+  for (const [file, running, waiting, kv] of [
+    ["BC-27a.txt", 6, 2, 0.42],
+    ["BC-27b.txt", 6, 2, 0.42],
+    ["BC-27c.txt", 6, 2, 0.42],
+    ["BC-28.txt", 12, 5, 0.4],
+    ["BC-31a.txt", 11, 4, 0.63],
+    ["BC-31b.txt", 11, 4, 0.63],
+    ["BC-31c.txt", 2, 5, Number.NaN],
+    ["BC-31d.txt", 8, 3, Number.NaN],
+  ] as const) {
+    const got = recordOf(scraping({ "10.0.0.1:8000": page(file) }), "10.0.0.1:8000");
+    assert.deepEqual([got.running, got.waiting], [running, waiting], file);
+    if (Number.isNaN(kv)) assert.ok(Number.isNaN(got.kvUsage), file);
+    else assert.ok(Math.abs(got.kvUsage - kv) < 1e-6, file);
+  }
+});
+
+test("what a server doesn't report doesn't make it look empty", () => {
+  const [mute, ...others] = hostNames(3) as [string, string, string];
+  const pages = { [mute]: page("BC-31e.txt") } as Record<string, string>;
+  for (const host of others) pages[host] = vllm({ running: 8, waiting: 4 });
+  const got = spread(scraping(pages), 60).get(mute) ?? 0;
+  assert.ok(got <= 30, `${got} of 60 went to the server that says nothing`);
+});
+
+test("the queue alone, the running requests alone, the GPU alone steer away", () => {
+  for (const [idle, busy] of [
+    [{ waiting: 0 }, { waiting: 6 }],
+    [{ running: 1 }, { running: 40 }],
+    [{ gpu: 10 }, { gpu: 95 }],
+    [{ kv: 0.1 }, { kv: 0.97 }],
+  ] as [Load, Load][]) {
+    const [first, second] = hostNames(2) as [string, string];
+    const got = spread(scraping({ [first]: vllm(busy), [second]: vllm(idle) }));
+    const share = (got.get(first) ?? 0) / 40;
+    assert.ok(share <= 0.2, `${share} went to the one with ${JSON.stringify(busy)}`);
+  }
+});
+
+test("a load report on an answer counts at once; shares alone don't make old counts young", () => {
+  const [first, second] = hostNames(2) as [string, string];
+  const gateway = new Gateway([first, second], {
+    config: { metrics: { interval_ms: 5000, stale_after_ms: 20000 } },
+  });
+  const report = (text: string) => {
+    const headers = { "endpoint-load-metrics": text };
+    gateway.send(chat(`hi ${text}`)).answer({ host: first, headers });
+    return recordOf(gateway, first);
+  };
+  const now = gateway.clock.ms;
+  gateway.send(chat("idle")).answer({
+    host: second,
+    headers: { "endpoint-load-metrics": "TEXT named_metrics.num_requests_waiting=0" },
+  });
+  const both = report("TEXT named_metrics.num_requests_waiting=6, application_utilization=0.9");
+  assert.equal(both.waiting, 6);
+  assert.equal(both.sampleMs, now);
+  assert.ok((spread(gateway, 20).get(first) ?? 0) <= 4);
+  gateway.host.advance(3000);
+  const json = report('JSON {"named_metrics":{"kv_cache_usage_perc":0.5}}');
+  assert.equal(json.kvUsage, 0.5);
+  assert.ok(json.sampleMs < gateway.clock.ms, "the count of waiting requests is as old as it is");
+});
+
+test("stale_after_ms below two intervals is refused", () => {
+  for (const metrics of [
+    { interval_ms: 15000, stale_after_ms: 200 },
+    { interval_ms: 15000 },
+    { interval_ms: 1000, stale_after_ms: 1999 },
+  ]) {
+    const make = () => new Gateway(hostNames(1), { config: { metrics } });
+    assert.throws(make, /metrics\.stale_after_ms: expected at least two intervals/);
+  }
+});
+
+interface Pool {
+  name: string;
+  hosts: (Load & { host: string; age_ms: number })[];
+  expect: { status: number | number[]; host?: string | string[]; requests?: number };
+}
+
+for (const pool of (JSON.parse(page("BC-34.json")) as { pools: Pool[] }).pools) {
+  test(`late reports: ${pool.name}`, () => {
+    const clock = new ManualClock();
+    const names = pool.hosts.map((_, i) => `10.0.0.${i + 1}:8000`);
+    const gateway = endpoint(
+      names,
+      (call) => {
+        const lines = pool.hosts.flatMap((host, i) => {
+          const label = `{instance="${names[i]}"}`;
+          const time = Math.floor(clock.ms) - host.age_ms;
+          return vllm(host)
+            .trim()
+            .split("\n")
+            .map((line) => `${line.replace(/\{.*?\}/, label)} ${time}`);
+        });
+        call.respond(200, `${lines.join("\n")}\n`);
+      },
+      {
+        clock,
+        config: {
+          metrics: {
+            source: "endpoint",
+            cluster: "prometheus",
+            interval_ms: 100,
+            timeout_ms: 100,
+            stale_after_ms: 5000,
+          },
+        },
+      },
+    );
+    const got = spread(gateway, pool.expect.requests ?? 20);
+    assert.equal(got.get("undefined"), undefined, "each is dispatched");
+    if (pool.name.startsWith("one late and")) {
+      const late = got.get(names[0] as string) ?? 0;
+      assert.ok(late <= 2, `${late} of 20 went to the late, once idle server`);
+    }
+  });
+}
