@@ -99,12 +99,16 @@ function homeOf(c: Candidates, key: u64): i32 {
   return home;
 }
 
-/** Highest freshly reported value among usable hosts, 0 if nobody reports. */
+/** Reports down to this freshness stand for the unknown ones in full, older ones ever less. */
+const TELLING_FRESHNESS: f64 = 0.25;
+
+/** Highest reported value among usable hosts, 0 if nobody reports. */
 function busiestReport(c: Candidates, values: StaticArray<f64>): f64 {
   let most: f64 = 0;
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
-    const value = unchecked(values[slot]) * unchecked(c.freshness[slot]);
+    const weight = Math.min(unchecked(c.freshness[slot]) / TELLING_FRESHNESS, 1);
+    const value = unchecked(values[slot]) * weight;
     if (value > most) most = value;
   }
   return most;
