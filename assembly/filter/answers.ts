@@ -50,8 +50,6 @@ export class Answers {
       if (served.slot >= 0 && this.isUpstreamsFault()) root.health.failed(served.slot, FailureCause.Connect, now);
     } else if (actual >= 0 && served.status >= 500) {
       root.health.failed(actual, FailureCause.Answer, now);
-    } else if (actual >= 0) {
-      root.health.succeeded(actual, now);
     }
     if (actual >= 0 && getHeader(HeaderMap.Response, ORCA)) {
       root.carried(actual, outPtr, outLen, now);
@@ -90,6 +88,8 @@ export class Answers {
         root.health.failed(served.slot, FailureCause.Connect, now);
       } else if (served.status == 0) {
         root.health.abandoned(served.slot);
+      } else if (served.complete && served.status < 500) {
+        root.health.succeeded(served.slot, now);
       }
       const usage = stream.usage;
       if (usage) usage.finish();
@@ -176,6 +176,8 @@ export class Answers {
     const served = stream.served;
     const now = nowMs();
     served.firstByteMs = now;
+    // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.
+    if (served.slot >= 0 && served.status < 500) this.root.health.proved(served.slot, now);
     // An answer in one piece leaves its host in one step, at the end.
     if (served.slot < 0 || !served.waiting || isLast) return;
     served.waiting = false;

@@ -70,6 +70,11 @@ export class Health {
     noteCasGaveUp();
   }
 
+  /** A request brought a first token: its trial is over if it was one. */
+  proved(slot: i32, nowMs: f64): void {
+    if (HostRecord.ejectedUntilMs(this.fleet.states.at(slot)) > 0) this.succeeded(slot, nowMs);
+  }
+
   /** A request to the host succeeded. */
   succeeded(slot: i32, nowMs: f64): void {
     const states = this.fleet.states;

@@ -114,7 +114,9 @@ export class Stream implements FlowOwner {
   /** The server has: before its response began that is an answer of Envoy's, else a reset. */
   upstreamReset(): void {
     if (this.response.sentHeaders) {
-      this.reset("upstream_reset_after_response_started");
+      // The router's word takes the place of "via_upstream".
+      this.details = "upstream_reset_after_response_started";
+      this.reset(this.details);
       return;
     }
     const body = "upstream connect error or disconnect/reset before headers";

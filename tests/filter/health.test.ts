@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeaderMap } from "../host/headers.ts";
+import { chat, type Exchange, Gateway, hostNames, tally } from "./gateway.ts";
+import { recordOf } from "./records.ts";
+
+const [BAD, GOOD] = hostNames(2) as [string, string];
+const IDLE = "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n";
+
+interface Options {
+  scrapes?: () => boolean;
+  workers?: number;
+  hosts?: string[];
+}
+
+/** A gateway that sets a server aside after two failures, for a second at first. */
+function gatewayOf({ scrapes, workers, hosts = [BAD, GOOD] }: Options = {}): Gateway {
+  const metrics = scrapes ? { interval_ms: 500, stale_after_ms: 5000 } : { source: "none" };
+  return new Gateway(hosts, {
+    workers: workers ?? 1,
+    config: { metrics, health: { failures: 2, eject_ms: 1000, eject_max_ms: 8000 } },
+    onCall: (call) => {
+      if (call.headers.get(":authority") === BAD && !scrapes?.()) call.refuse();
+      else call.respond(200, IDLE);
+    },
+  });
+}
+
+let serial = 0;
+const send = (gateway: Gateway, worker = 0): Exchange =>
+  gateway.send(chat(`question ${serial++ * 7919}`), { worker });
+
+/** Sends until `count` requests went to the bad server and failed; the others are answered. */
+function fail(gateway: Gateway, count: number, how: (exchange: Exchange) => void): void {
+  for (let failed = 0, tries = 0; failed < count && tries < 200; tries++) {
+    const exchange = send(gateway);
+    if (exchange.target === BAD) {
+      failed++;
+      how(exchange);
+    } else exchange.answer();
+  }
+}
+
+/** Requests at once, of which so many went to the bad server; then each is answered. */
+function burst(gateway: Gateway, count = 40, workers = 1): number {
+  const open = Array.from({ length: count }, (_, i) => send(gateway, i % workers));
+  const bad = open.filter((exchange) => exchange.target === BAD).length;
+  for (const exchange of open) {
+    assert.ok(bad > 0 || !exchange.choice.includes(BAD), "no fallback either");
+    exchange.answer();
+  }
+  return bad;
+}
+
+const answer500 = (exchange: Exchange) => void exchange.answer({ status: 500 });
+const breakOff = (exchange: Exchange) => exchange.stream.upstreamReset();
+
+test("the time aside doubles with each failed trial, up to its bound, and ends with a good one", () => {
+  const gateway = gatewayOf();
+  fail(gateway, 2, answer500);
+  for (const aside of [1000, 2000, 4000, 8000, 8000]) {
+    gateway.host.advance(aside - 100);
+    assert.equal(burst(gateway), 0, `not before ${aside} ms`);
+    gateway.host.advance(200);
+    const trial = Array.from({ length: 40 }, () => send(gateway));
+    const tried = trial.filter((exchange) => exchange.target === BAD);
+    assert.equal(tried.length, 1);
+    for (const exchange of trial) {
+      if (exchange.target === BAD) exchange.answer({ status: 502 });
+      else exchange.answer();
+    }
+  }
+  gateway.host.advance(8100);
+  assert.equal(burst(gateway), 1);
+  assert.ok(burst(gateway) > 5, "back for good");
+  const record = recordOf(gateway, BAD);
+  assert.deepEqual([record.failures, record.ejections, record.ejectedUntilMs], [0, 0, 0]);
+});
+
+test("failures between good answers don't set a server aside", () => {
+  const gateway = gatewayOf();
+  for (let round = 0; round < 5; round++) {
+    fail(gateway, 1, answer500);
+    fail(gateway, 1, (exchange) => void exchange.answer());
+  }
+  assert.equal(recordOf(gateway, BAD).ejections, 0);
+});
+
+test("4xx, clients that go away, and what Envoy itself can't do say nothing of the server", () => {
+  const gateway = gatewayOf();
+  const local = (status: number, details: string) => (exchange: Exchange) =>
+    exchange.stream.reply(status, details, new HeaderMap(), "no");
+  for (const how of [
+    (exchange: Exchange) => void exchange.answer({ status: 400 }),
+    (exchange: Exchange) => void exchange.answer({ status: 429 }),
+    (exchange: Exchange) => exchange.stream.clientReset(),
+    (exchange: Exchange) => exchange.begin().stream.clientReset(),
+    local(503, "no_healthy_upstream"),
+    local(503, "upstream_reset_before_response_started{overflow}"),
+    local(500, "rate_limiter_error"),
+  ]) {
+    fail(gateway, 3, how);
+    assert.equal(burst(gateway) > 0, true);
+  }
+  assert.equal(recordOf(gateway, BAD).failures, 0);
+});
+
+test("resets and refused connections count, and failures behind a fallback", () => {
+  for (const how of [
+    breakOff,
+    (exchange: Exchange) => exchange.begin().stream.upstreamReset(),
+    (exchange: Exchange) => void exchange.answer({ host: GOOD }),
+  ]) {
+    const gateway = gatewayOf();
+    fail(gateway, 2, how);
+    assert.equal(burst(gateway), 0);
+  }
+});
+
+test("all workers know at once that a server has had its trial", () => {
+  const gateway = gatewayOf({ workers: 4 });
+  fail(gateway, 2, answer500);
+  gateway.host.advance(100);
+  assert.equal(burst(gateway, 40, 4), 0);
+  gateway.host.advance(1000);
+  assert.equal(burst(gateway, 40, 4), 1);
+});
+
+test("a trial whose client went away is followed by another", () => {
+  const gateway = gatewayOf();
+  fail(gateway, 2, answer500);
+  gateway.host.advance(1100);
+  fail(gateway, 1, (exchange) => exchange.stream.clientReset());
+  assert.equal(burst(gateway), 1);
+});
+
+test("a good scrape shortens the time only where connection errors were the cause", () => {
+  let reachable = true;
+  for (const [how, earlier] of [
+    [answer500, false],
+    [breakOff, true],
+  ] as const) {
+    const gateway = gatewayOf({ scrapes: () => reachable });
+    gateway.host.advance(2000);
+    reachable = false;
+    gateway.host.advance(2000);
+    fail(gateway, 2, how);
+    assert.equal(burst(gateway), 0);
+    reachable = true;
+    // Failed polls back off, to 16 intervals.
+    gateway.host.advance(700);
+    const before = recordOf(gateway, BAD).ejectedUntilMs;
+    gateway.host.advance(9000);
+    if (earlier) assert.ok(recordOf(gateway, BAD).ejectedUntilMs <= gateway.clock.ms);
+    else assert.equal(recordOf(gateway, BAD).ejectedUntilMs, before);
+    assert.equal(burst(gateway), 1);
+  }
+});
+
+test("a server that serves its metrics and breaks off requests isn't tried at each scrape", () => {
+  const gateway = gatewayOf({ scrapes: () => true });
+  gateway.host.advance(1000);
+  let broken = 0;
+  // 100 s of 10 requests a second.
+  for (let i = 0; i < 1000; i++) {
+    const exchange = send(gateway);
+    if (exchange.target === BAD) {
+      broken++;
+      breakOff(exchange);
+    } else exchange.answer();
+    gateway.host.advance(100);
+  }
+  assert.ok(broken <= 20, `${broken} of 1000 broke`);
+});
+
+test("when every server is aside Envoy decides, and what it finds counts", () => {
+  const gateway = gatewayOf({ hosts: [BAD] });
+  fail(gateway, 2, answer500);
+  const exchange = send(gateway);
+  assert.deepEqual(exchange.choice, []);
+  exchange.answer({ host: BAD });
+  assert.equal(exchange.stream.response.headers.get(":status"), "200");
+  gateway.host.advance(1100);
+  assert.equal(send(gateway).target, BAD);
+});
+
+test("a server that answers 503 at once, others after 2 s: at most 15 of 100", () => {
+  const hosts = hostNames(4);
+  const gateway = new Gateway(hosts, { workers: 2 });
+  const bad = hosts[1] as string;
+  const open: { exchange: Exchange; dueMs: number }[] = [];
+  const targets: (string | undefined)[] = [];
+  while (targets.length < 100) {
+    while (open.length < 8 && targets.length < 100) {
+      const exchange = send(gateway, targets.length % 2);
+      targets.push(exchange.target);
+      open.push({ exchange, dueMs: gateway.clock.ms + (exchange.target === bad ? 2 : 2000) });
+    }
+    open.sort((a, b) => a.dueMs - b.dueMs);
+    const { exchange, dueMs } = open.shift() as (typeof open)[number];
+    gateway.host.advance(Math.max(0, dueMs - gateway.clock.ms));
+    exchange.answer({ status: exchange.target === bad ? 503 : 200 });
+  }
+  const got = tally(targets).get(bad) ?? 0;
+  assert.ok(got <= 15, `${got} of 100 went to the failing server`);
+});
