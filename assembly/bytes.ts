@@ -69,7 +69,7 @@ export function parseDecimal(ptr: usize, len: i32): i64 {
 
 /** 1 to 8 digits at once. Reads the 8 bytes that end with them; those in front are blanked. */
 function parseShort(ptr: usize, len: i32): i64 {
-  const unused = <u64>(8 - len) << 3;
+  const unused = (<u64>(8 - len)) << 3;
   let x = ((load<u64>(ptr + len - 8) ^ 0x3030303030303030) >> unused) << unused;
   if (((x | (x + 0x0606060606060606)) & 0xf0f0f0f0f0f0f0f0) != 0) return -1;
   // Pairs of digits, then fours, then all eight; the first digit is in the lowest byte.
@@ -205,7 +205,7 @@ export function writeF64(ptr: usize, value: f64): i32 {
   }
   if (abs(value) < 9007199254740992 && floor(value) == value) return writeI64(ptr, <i64>value);
   let len = <i32>dtoa_buffered(wide, value);
-  for (let i: i32 = 0; i < len; i++) store<u8>(ptr + i, <u8>load<u16>(wide + (<usize>i << 1)));
+  for (let i: i32 = 0; i < len; i++) store<u8>(ptr + i, <u8>load<u16>(wide + ((<usize>i) << 1)));
   if (len > 2 && load<u16>(ptr + len - 2) == 0x302e) len -= 2;
   return len;
 }

@@ -146,7 +146,9 @@ export class ValueDigest {
     const level = min(depth, MAX_LEVELS) - 1;
     const sum = unchecked(this.sums[level]);
     const isSum = unchecked(this.objects[level]) || depth > MAX_LEVELS;
-    unchecked((this.sums[level] = isSum ? sum + mix(unchecked(this.keys[level]), value) : mix(sum, value)));
+    unchecked(
+      (this.sums[level] = isSum ? sum + mix(unchecked(this.keys[level]), value) : mix(sum, value)),
+    );
   }
 
   @inline

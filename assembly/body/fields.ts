@@ -70,7 +70,7 @@ function add(root: FieldNode, path: Text, rank: i32): void {
       next = new FieldNode(path, from, len);
       node.children.push(next);
     }
-    next.ranks |= <u32>1 << rank;
+    next.ranks |= (<u32>1) << rank;
     node = next;
     from = to + 1;
   }

@@ -48,7 +48,7 @@ export class Frame {
   clear(key: NodeKey): void {
     if (key == NodeKey.Role) this.role = 0;
     else if (key == NodeKey.Type) this.type = 0;
-    else this.used &= ~(<u32>1 << key);
+    else this.used &= ~((<u32>1) << key);
   }
 
   has(key: NodeKey): bool {
@@ -57,7 +57,7 @@ export class Frame {
 
   /** Puts something into a slot; slots count only once something was put there. */
   set(key: NodeKey, hash: u64, codePoints: u32, bytes: u32, images: u32, audios: u32): void {
-    this.used |= <u32>1 << key;
+    this.used |= (<u32>1) << key;
     unchecked((this.hashes[key] = hash));
     unchecked((this.codePoints[key] = codePoints));
     unchecked((this.bytes[key] = bytes));

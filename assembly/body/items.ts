@@ -5,7 +5,7 @@
 import { Chain } from "../prefix/chain";
 import { mix } from "../prefix/hash";
 import { Lane } from "./lane";
-import { HEAD_SLOTS, holdsText, NodeKey } from "./nodekeys";
+import { HEAD_SLOTS, holdsText } from "./nodekeys";
 import { In, Into, NodeReader } from "./nodes";
 import { isSystemRole, TYPE_MESSAGE, USER } from "./roles";
 import { Tally } from "./tally";

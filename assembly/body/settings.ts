@@ -24,9 +24,9 @@ export class Settings {
 
   reset(): void {
     this.stream = false;
-    memory.fill(changetype<usize>(this.hashes), 0, <usize>RootKey.Count << 3);
-    memory.fill(changetype<usize>(this.numbers), 0, <usize>RootKey.Count << 3);
-    memory.fill(changetype<usize>(this.sessions), 0, <usize>MAX_BODY_FIELDS << 3);
+    memory.fill(changetype<usize>(this.hashes), 0, (<usize>RootKey.Count) << 3);
+    memory.fill(changetype<usize>(this.numbers), 0, (<usize>RootKey.Count) << 3);
+    memory.fill(changetype<usize>(this.sessions), 0, (<usize>MAX_BODY_FIELDS) << 3);
   }
 
   /** Forgets what an earlier value under the same key gave. */

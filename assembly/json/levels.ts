@@ -20,7 +20,7 @@ export class Levels {
     const depth = this.depth;
     if (depth >= MAX_DEPTH) return false;
     const word = depth >> 5;
-    const bit = <u32>1 << (depth & 31);
+    const bit = (<u32>1) << (depth & 31);
     const before = unchecked(this.bits[word]);
     unchecked((this.bits[word] = isObject ? before | bit : before & ~bit));
     this.depth = depth + 1;

@@ -53,10 +53,7 @@ function numberStep(at: NumberAt, c: u32): NumberAt {
 /** Whether a number may end here. */
 function numberMayEnd(at: NumberAt): bool {
   return (
-    at == NumberAt.Zero ||
-    at == NumberAt.Whole ||
-    at == NumberAt.Fraction ||
-    at == NumberAt.Power
+    at == NumberAt.Zero || at == NumberAt.Whole || at == NumberAt.Fraction || at == NumberAt.Power
   );
 }
 

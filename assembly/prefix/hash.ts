@@ -55,7 +55,7 @@ export function hashShort(seed: u64, ptr: usize, len: i32): u64 {
     b = load<u32>(ptr + len - 4);
   } else if (len > 0) {
     const middle = <u64>load<u8>(ptr + (len >> 1));
-    a = <u64>load<u8>(ptr) | (middle << 8) | (<u64>load<u8>(ptr + len - 1) << 16);
+    a = <u64>load<u8>(ptr) | (middle << 8) | ((<u64>load<u8>(ptr + len - 1)) << 16);
   }
   return finish(
     step(seed ^ K1, a),
@@ -189,7 +189,7 @@ export class Hasher {
     let b = this.b;
     let c = this.c;
     let d = this.d;
-    const end = ptr + (<usize>count << 5);
+    const end = ptr + ((<usize>count) << 5);
     for (let p = ptr; p < end; p += BLOCK) {
       a = step(a, load<u64>(p));
       b = step(b, load<u64>(p, 8));

@@ -1,32 +1,11 @@
 /** Random request bodies of all the APIs, as JSON text spelled at random. */
 import type { Random } from "./random.ts";
+import { LENGTHS, LIMITS, NAMES, NONCES, NUMBERS, USER_IDS, WORDS } from "./words.ts";
 
 /** A value as JSON text. */
 type Text = string;
 type Pairs = [key: string, value: Text][];
 type Make = () => Text;
-
-const WORDS = [
-  "harbour ", "東京の港 ", 'say "no" ', "line\nline\t", "é", "🚀", "\\", "a", "0123456789abcdef", "\u0007",
-];
-const LENGTHS = [0, 1, 1, 2, 3, 5, 8, 40, 130];
-const NONCES = [
-  "x-anthropic-billing-header: v=1;\nrest",
-  "x-anthropic-billing-header: é",
-  "x-anthropic-billing-",
-  "x-anthropic-billing-header:",
-];
-const NUMBERS = ["0", "1", "16", "2048", "-1", "1.5", "1e400", "1E+2", "-0", "4294967297", "3e3", "0.5"];
-const LIMITS = [
-  "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict", "n", "best_of",
-];
-const NAMES = [
-  "user", "cache_salt", "lora", "adapter_id", "previous_response_id", "prompt_cache_key", "session_id",
-];
-const USER_IDS = [
-  "user_1_account_2_session_s-1", "user_1_account__session_s-2", "user_1", "{", "",
-  '{"device":1,"session_id":"s-1"}', '{"session_id":"s-1","session_id":5}',
-];
 
 export class Generator {
   private readonly random: Random;
@@ -41,9 +20,19 @@ export class Generator {
     add(0.9, "model", () => this.oneOf(["m", "qwen3", "東"]));
     add(0.7, "messages", () => this.list(4, () => this.message()));
     add(0.2, "prompt", () => this.prompt());
-    add(0.2, "input", () => this.either(() => this.prompt(), () => this.list(3, () => this.message())));
+    add(0.2, "input", () =>
+      this.either(
+        () => this.prompt(),
+        () => this.list(3, () => this.message()),
+      ),
+    );
     add(0.1, this.random.pick(["inputs", "text", "input_ids"]), () => this.prompt());
-    add(0.3, "system", () => this.either(() => this.words(), () => this.list(3, () => this.part(1))));
+    add(0.3, "system", () =>
+      this.either(
+        () => this.words(),
+        () => this.list(3, () => this.part(1)),
+      ),
+    );
     add(0.1, "instructions", () => this.words());
     add(0.3, "tools", () => this.list(3, () => this.anything(4)));
     add(0.1, "functions", () => this.list(2, () => this.anything(3)));
@@ -51,10 +40,24 @@ export class Generator {
     for (const key of LIMITS) add(0.15, key, () => this.number());
     for (const key of NAMES) add(0.15, key, () => this.oneOf(["", "s-1", "s-2"]));
     add(0.1, "conversation", () => this.oneOf(["c-1", ""]));
-    add(0.1, "conversation", () => this.object([["id", this.either(() => this.oneOf(["c-1"]), () => "4")]]));
+    add(0.1, "conversation", () =>
+      this.object([
+        [
+          "id",
+          this.either(
+            () => this.oneOf(["c-1"]),
+            () => "4",
+          ),
+        ],
+      ]),
+    );
     add(0.3, "metadata", () => this.metadata());
     add(0.2, this.random.pick(["parameters", "sampling_params"]), () =>
-      this.object([["max_new_tokens", this.number()], ["best_of", this.number()], ["n", this.number()]]),
+      this.object([
+        ["max_new_tokens", this.number()],
+        ["best_of", this.number()],
+        ["n", this.number()],
+      ]),
     );
     add(0.2, "unknown", () => this.anything(3));
     return new TextEncoder().encode(this.object(pairs));
@@ -77,7 +80,15 @@ export class Generator {
       () => this.list(4, () => this.words()),
       ids,
       () => this.list(3, ids),
-      () => this.list(4, () => this.either(() => this.words(), () => this.number(), () => "null", ids)),
+      () =>
+        this.list(4, () =>
+          this.either(
+            () => this.words(),
+            () => this.number(),
+            () => "null",
+            ids,
+          ),
+        ),
     );
   }
 
@@ -89,7 +100,9 @@ export class Generator {
     add(0.9, "content", () => this.either(() => this.words(), parts));
     add(0.1, "name", () => this.oneOf(["ann", "bob"]));
     add(0.1, "type", () => this.oneOf(["message", "function_call", "reasoning"]));
-    add(0.1, this.random.pick(["reasoning_content", "reasoning", "thinking", "refusal"]), () => this.words());
+    add(0.1, this.random.pick(["reasoning_content", "reasoning", "thinking", "refusal"]), () =>
+      this.words(),
+    );
     add(0.2, "tool_calls", () => this.list(3, () => this.call()));
     add(0.05, "function_call", () => this.call());
     add(0.1, this.random.pick(["arguments", "input"]), () => this.anything(3));
@@ -100,17 +113,32 @@ export class Generator {
   }
 
   private call(): Text {
-    const input = () => this.either(() => this.spell('{"day":"fri"}'), () => this.anything(3));
+    const input = () =>
+      this.either(
+        () => this.spell('{"day":"fri"}'),
+        () => this.anything(3),
+      );
     return this.object([
       ["id", this.words()],
       ["type", this.spell("function")],
-      ["function", this.object([["name", this.spell("tide")], ["arguments", input()]])],
+      [
+        "function",
+        this.object([
+          ["name", this.spell("tide")],
+          ["arguments", input()],
+        ]),
+      ],
     ]);
   }
 
   private part(depth: number): Text {
-    const typed = (type: string, ...pairs: Pairs) => this.object([["type", this.spell(type)], ...pairs]);
-    const url = () => this.object([["url", this.oneOf(["data:image/png;base64,QUJD", "http://x/1"])], ["detail", this.spell("low")]]);
+    const typed = (type: string, ...pairs: Pairs) =>
+      this.object([["type", this.spell(type)], ...pairs]);
+    const url = () =>
+      this.object([
+        ["url", this.oneOf(["data:image/png;base64,QUJD", "http://x/1"])],
+        ["detail", this.spell("low")],
+      ]);
     const source = () =>
       this.object([
         ["type", this.oneOf(["base64", "text", "url"])],
@@ -125,10 +153,20 @@ export class Generator {
       () => typed("image", ["source", source()]),
       () => typed("input_audio", ["input_audio", this.object([["data", this.spell("UklG")]])]),
       () => typed("thinking", ["thinking", this.words()], ["signature", this.spell("x")]),
-      () => typed("tool_use", ["id", this.words()], ["name", this.spell("tide")], ["input", this.anything(3)]),
+      () =>
+        typed(
+          "tool_use",
+          ["id", this.words()],
+          ["name", this.spell("tide")],
+          ["input", this.anything(3)],
+        ),
       () => typed("tool_result", ["content", depth < 9 ? deeper() : this.spell("x")]),
       () => typed("tool_result", ["content", this.words()]),
-      () => this.object([["text", this.words()], ["thinking", this.words()]]),
+      () =>
+        this.object([
+          ["text", this.words()],
+          ["thinking", this.words()],
+        ]),
       () => this.anything(2),
     );
   }
@@ -146,9 +184,19 @@ export class Generator {
     const deeper = depth - 1;
     if (depth > 0 && this.chance(0.3)) return this.list(3, () => this.anything(deeper));
     if (depth > 0 && this.chance(0.4)) {
-      return this.object([["a", this.anything(deeper)], ["text", this.anything(deeper)], ["id", "5"]]);
+      return this.object([
+        ["a", this.anything(deeper)],
+        ["text", this.anything(deeper)],
+        ["id", "5"],
+      ]);
     }
-    return this.either(() => "null", () => "true", () => "false", () => this.number(), () => this.words());
+    return this.either(
+      () => "null",
+      () => "true",
+      () => "false",
+      () => this.number(),
+      () => this.words(),
+    );
   }
 
   /** Adds a pair with a given chance: of another type with the chance `odd`, now and then twice. */
@@ -180,7 +228,9 @@ export class Generator {
       const swapped = order[i];
       if (swapped && order[j]) [order[i], order[j]] = [order[j], swapped];
     }
-    const texts = order.map(([key, value]) => `${this.spell(key)}${this.space()}:${this.space()}${value}`);
+    const texts = order.map(
+      ([key, value]) => `${this.spell(key)}${this.space()}:${this.space()}${value}`,
+    );
     return `{${texts.join(`,${this.space()}`)}${this.space()}}`;
   }
 

@@ -17,7 +17,15 @@ export function readJson(bytes: Uint8Array): Json | undefined {
   return new Reader(text).value();
 }
 
-/** The value as `JSON.parse` gives it. */
+/** The text with each half of a pair that stands alone replaced, as decoders do it. */
+export function wellFormed(text: string): string {
+  return text.replace(
+    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    "\ufffd",
+  );
+}
+
+/** The value as `JSON.parse` gives it, its texts well-formed. */
 export function plain(json: Json): unknown {
   switch (json.kind) {
     case "object":
@@ -73,5 +81,5 @@ class Reader {
 }
 
 function decode(token: string): string {
-  return (JSON.parse(token) as string).toWellFormed();
+  return wellFormed(JSON.parse(token) as string);
 }

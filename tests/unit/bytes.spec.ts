@@ -48,13 +48,33 @@ describe("comparing", () => {
 
 describe("parseDecimal", () => {
   it("reads 1 to 18 digits", () => {
-    const spelled: string[] = ["0", "7", "42", "00012", "12345678", "123456789", "999999999999999999"];
+    const spelled: string[] = [
+      "0",
+      "7",
+      "42",
+      "00012",
+      "12345678",
+      "123456789",
+      "999999999999999999",
+    ];
     const values: i64[] = [0, 7, 42, 12, 12345678, 123456789, 999999999999999999];
-    for (let i = 0; i < spelled.length; i++) expect(decimalOf(spelled[i])).toBe(values[i], spelled[i]);
+    for (let i = 0; i < spelled.length; i++)
+      expect(decimalOf(spelled[i])).toBe(values[i], spelled[i]);
   });
 
   it("refuses anything else", () => {
-    const bad: string[] = ["", "-1", "1.5", " 1", "1 ", "1e3", "12x45678", "1234567:", "/2345678", "1234567890123456789"];
+    const bad: string[] = [
+      "",
+      "-1",
+      "1.5",
+      " 1",
+      "1 ",
+      "1e3",
+      "12x45678",
+      "1234567:",
+      "/2345678",
+      "1234567890123456789",
+    ];
     for (let i = 0; i < bad.length; i++) expect(decimalOf(bad[i])).toBe(-1, bad[i]);
   });
 });
@@ -62,12 +82,44 @@ describe("parseDecimal", () => {
 describe("parseF64", () => {
   it("reads what JSON and metrics spell", () => {
     const spelled: string[] = [
-      "0", "-0.5", "12.75", "1e3", "1E+3", "2.5e-3", "0.63", "1e20", "+4", "1.", ".5",
-      "20113756", "1e400", "-1e400", "1e-400", "+Inf", "-inf", "Infinity",
+      "0",
+      "-0.5",
+      "12.75",
+      "1e3",
+      "1E+3",
+      "2.5e-3",
+      "0.63",
+      "1e20",
+      "+4",
+      "1.",
+      ".5",
+      "20113756",
+      "1e400",
+      "-1e400",
+      "1e-400",
+      "+Inf",
+      "-inf",
+      "Infinity",
     ];
     const values: f64[] = [
-      0, -0.5, 12.75, 1000, 1000, 0.0025, 0.63, 1e20, 4, 1, 0.5,
-      20113756, Infinity, -Infinity, 0, Infinity, -Infinity, Infinity,
+      0,
+      -0.5,
+      12.75,
+      1000,
+      1000,
+      0.0025,
+      0.63,
+      1e20,
+      4,
+      1,
+      0.5,
+      20113756,
+      Infinity,
+      -Infinity,
+      0,
+      Infinity,
+      -Infinity,
+      Infinity,
     ];
     for (let i = 0; i < spelled.length; i++) expect(f64Of(spelled[i])).toBe(values[i], spelled[i]);
   });
@@ -88,8 +140,20 @@ describe("writing", () => {
 
   it("writes floats in their shortest form", () => {
     const values: f64[] = [0, 1, -2, 0.5, 1234567.25, 1e21, 1e-7, NaN, Infinity, -Infinity];
-    const spelled: string[] = ["0", "1", "-2", "0.5", "1234567.25", "1e+21", "1e-7", "NaN", "Infinity", "-Infinity"];
-    for (let i = 0; i < values.length; i++) expect(written(writeF64(out, values[i]))).toBe(spelled[i]);
+    const spelled: string[] = [
+      "0",
+      "1",
+      "-2",
+      "0.5",
+      "1234567.25",
+      "1e+21",
+      "1e-7",
+      "NaN",
+      "Infinity",
+      "-Infinity",
+    ];
+    for (let i = 0; i < values.length; i++)
+      expect(written(writeF64(out, values[i]))).toBe(spelled[i]);
   });
 
   it("writes 16 hexadecimal digits", () => {

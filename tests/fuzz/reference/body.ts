@@ -2,7 +2,7 @@
  * What a request body says, worked out the plain way from the whole value: the measure that the
  * streaming reader is held against.
  */
-import type { Json } from "../json.ts";
+import { type Json, wellFormed } from "../json.ts";
 import { type Boundary, Items, readSystem } from "./prompt.ts";
 import { addTally, emptyTally, type Tally } from "./tally.ts";
 import { compact, field, textOf } from "./values.ts";
@@ -35,7 +35,13 @@ export interface Expected {
 
 const PROMPT_KEYS = ["messages", "prompt", "input", "inputs", "text", "input_ids"];
 const SYSTEM_KEYS = ["system", "instructions"];
-const CAP_KEYS = ["max_completion_tokens", "max_output_tokens", "max_tokens", "max_new_tokens", "n_predict"];
+const CAP_KEYS = [
+  "max_completion_tokens",
+  "max_output_tokens",
+  "max_tokens",
+  "max_new_tokens",
+  "n_predict",
+];
 
 /** Paths of the session fields, first one first. */
 export const SESSION_PATHS: readonly string[] = [
@@ -59,7 +65,10 @@ export function readBody(root: Json): Expected {
     const value = field(root, key);
     return value?.kind === "array" && value.items.length > 0 ? [{ value }] : [];
   });
-  const toolsBytes = tools.reduce((sum, { value }) => sum + Buffer.byteLength(compact(value, false)), 0);
+  const toolsBytes = tools.reduce(
+    (sum, { value }) => sum + Buffer.byteLength(compact(value, false)),
+    0,
+  );
   const toolsForm = tools.map(({ value }) => compact(value, true)).join("|");
   const parameters = field(root, "parameters");
   const sampling = field(root, "sampling_params");
@@ -142,7 +151,9 @@ function chosen(root: Json, keys: string[], accepts: (key: string, value: Json) 
 }
 
 function acceptsPrompt(key: string, value: Json): boolean {
-  return value.kind === "array" || (value.kind === "string" && key !== "messages" && key !== "input_ids");
+  return (
+    value.kind === "array" || (value.kind === "string" && key !== "messages" && key !== "input_ids")
+  );
 }
 
 function acceptsSystem(_key: string, value: Json): boolean {
@@ -166,7 +177,7 @@ function sessionOfUser(id: string): string {
   if (!id.startsWith("{")) return /^user_.*?_account_.*?_session_(.+)$/s.exec(id)?.[1] ?? "";
   try {
     const name = (JSON.parse(id) as { session_id?: unknown }).session_id;
-    return typeof name === "string" ? name.toWellFormed() : "";
+    return typeof name === "string" ? wellFormed(name) : "";
   } catch {
     return "";
   }

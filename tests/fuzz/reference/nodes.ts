@@ -5,12 +5,29 @@ import { addTally, emptyTally, type Tally, textTally } from "./tally.ts";
 import { compact, field, textOf } from "./values.ts";
 
 const MAX_LEVELS = 8;
-const IMAGES = ["image_url", "image", "images", "source", "video_url", "file", "file_data", "file_id"];
+const IMAGES = [
+  "image_url",
+  "image",
+  "images",
+  "source",
+  "video_url",
+  "file",
+  "file_data",
+  "file_id",
+];
 const AUDIOS = ["input_audio", "audio_url", "audio"];
 const MEDIA_FIELDS = ["content", "url", "data", "id", "file_id", "file_data"];
 const TEXTS = [
-  "content", "text", "reasoning_content", "reasoning", "thinking", "summary", "refusal",
-  "arguments", "input", "output",
+  "content",
+  "text",
+  "reasoning_content",
+  "reasoning",
+  "thinking",
+  "summary",
+  "refusal",
+  "arguments",
+  "input",
+  "output",
 ];
 const PARTS = ["content", "summary", "reasoning", "tool_calls", "output", ...IMAGES, ...AUDIOS];
 const NODES = ["function_call", "function", "custom", ...IMAGES, ...AUDIOS];
@@ -23,7 +40,12 @@ export interface Slot {
 }
 
 /** Reads an object: its text flows into `lane`, the rest is given as slots. */
-export function readNode(json: Json, level: number, isMedia: boolean, lane: Lane): Map<string, Slot> {
+export function readNode(
+  json: Json,
+  level: number,
+  isMedia: boolean,
+  lane: Lane,
+): Map<string, Slot> {
   const flow = level === 0 ? "content" : "text";
   const flowing = field(json, flow);
   if (flowing && !isMedia) {
@@ -83,7 +105,10 @@ function inLane(read: (lane: Lane) => void): Slot | undefined {
 }
 
 function digest(value: Json): Slot {
-  return { form: JSON.stringify(["value", compact(value, true)]), tally: textTally(compact(value, false)) };
+  return {
+    form: JSON.stringify(["value", compact(value, true)]),
+    tally: textTally(compact(value, false)),
+  };
 }
 
 /** Reads the items of an array under `key` of an object at `level`. */

@@ -124,7 +124,12 @@ export class Items {
       this.boundaries.push({
         bytes: this.tally.bytes + headTally.bytes + position.bytes,
         ids: this.tally.ids + position.ids,
-        media: this.tally.images + this.tally.audios + headTally.images + headTally.audios + position.media,
+        media:
+          this.tally.images +
+          this.tally.audios +
+          headTally.images +
+          headTally.audios +
+          position.media,
         before: `${start}${position.before}`,
       });
     }

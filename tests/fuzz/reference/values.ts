@@ -18,7 +18,9 @@ export function textOf(json: Json | undefined): string {
 export function compact(json: Json, sorted: boolean): string {
   switch (json.kind) {
     case "object": {
-      const pairs = json.pairs.map(([k, v]) => `${JSON.stringify(cutKey(k))}:${compact(v, sorted)}`);
+      const pairs = json.pairs.map(
+        ([k, v]) => `${JSON.stringify(cutKey(k))}:${compact(v, sorted)}`,
+      );
       return `{${(sorted ? pairs.sort() : pairs).join()}}`;
     }
     case "array":

@@ -12,7 +12,8 @@ function size(json: string): u32 {
 describe("ValueDigest", () => {
   it("doesn't see key order, white space or escapes", () => {
     const one = '[{"name":"tide","parameters":{"type":"object","required":["day","port"]}}]';
-    const other = '[ { "parameters":{"required":["d\\u0061y", "port"],\n"type":"object"}, "n\\u0061me":"tide" } ]';
+    const other =
+      '[ { "parameters":{"required":["d\\u0061y", "port"],\n"type":"object"}, "n\\u0061me":"tide" } ]';
     expect(tools(one)).toBe(tools(other));
     expect(size(one)).toBe(<u32>text(one).len);
     expect(size(other)).toBe(<u32>text(one).len);
@@ -20,8 +21,25 @@ describe("ValueDigest", () => {
 
   it("sees everything else", () => {
     const values: string[] = [
-      "[1]", "[2]", "[1,2]", "[2,1]", "[[1]]", "[[1],2]", "[[1,2]]", '["1"]', "[true]", "[false]", "[null]",
-      "[{}]", "[[]]", '[{"a":1}]', '[{"b":1}]', '[{"a":1,"b":2}]', '[{"a":2,"b":1}]', '[{"a":{"b":1}}]', '[""]',
+      "[1]",
+      "[2]",
+      "[1,2]",
+      "[2,1]",
+      "[[1]]",
+      "[[1],2]",
+      "[[1,2]]",
+      '["1"]',
+      "[true]",
+      "[false]",
+      "[null]",
+      "[{}]",
+      "[[]]",
+      '[{"a":1}]',
+      '[{"b":1}]',
+      '[{"a":1,"b":2}]',
+      '[{"a":2,"b":1}]',
+      '[{"a":{"b":1}}]',
+      '[""]',
     ];
     const seen = new Set<u64>();
     for (let i = 0; i < values.length; i++) seen.add(tools(values[i]));
@@ -30,9 +48,13 @@ describe("ValueDigest", () => {
 
   it("measures the compact form", () => {
     const values: string[] = [
-      "[1,2,3]", '[{"a":1,"b":[],"c":{}}]', '["é東","\\"\\\\\\n\\u0007"]', "[[[[1,2],3],4],-1.5e3]",
+      "[1,2,3]",
+      '[{"a":1,"b":[],"c":{}}]',
+      '["é東","\\"\\\\\\n\\u0007"]',
+      "[[[[1,2],3],4],-1.5e3]",
     ];
-    for (let i = 0; i < values.length; i++) expect(size(values[i])).toBe(<u32>text(values[i]).len, values[i]);
+    for (let i = 0; i < values.length; i++)
+      expect(size(values[i])).toBe(<u32>text(values[i]).len, values[i]);
   });
 
   it("takes an empty list as none", () => {

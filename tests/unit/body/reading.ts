@@ -42,3 +42,8 @@ export function lastId(reader: RequestReader): u64 {
 export function chat(message: string): string {
   return '{"model":"m","messages":[' + message + "]}";
 }
+
+/** Whether two bodies say the same to a server. */
+export function same(a: string, b: string): bool {
+  return lastId(read(a)) == lastId(read(b));
+}

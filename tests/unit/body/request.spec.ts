@@ -2,7 +2,7 @@ import { text } from "../../../assembly/bytes";
 import { BodyStatus } from "../../../assembly/body/facts";
 import { RequestReader } from "../../../assembly/body/request";
 import { hashBytes } from "../../../assembly/prefix/hash";
-import { chat, defaultFields, lastId, read, readInto } from "./reading";
+import { chat, defaultFields, lastId, read, readInto, same } from "./reading";
 
 function hashOf(s: string): u64 {
   const t = text(s);
@@ -19,16 +19,6 @@ function cap(fields: string): u32 {
 
 function chars(body: string): u32 {
   return read(body).facts.promptCodePoints;
-}
-
-/** Whether two bodies say the same to a server. */
-function same(a: string, b: string): bool {
-  return lastId(read(a)) == lastId(read(b));
-}
-
-/** System text in two parts, of which the first is given. */
-function system(first: string): string {
-  return '{"system":[{"text":"' + first + '"},{"text":"You help."}],"messages":[{"role":"user","content":"x"}]}';
 }
 
 describe("settings", () => {
@@ -71,7 +61,9 @@ describe("settings", () => {
   });
 
   it("seeds by adapter and salt", () => {
-    const facts = read('{"prompt":"x","lora_path":"a","cache_salt":"s","user":"u","stream":true}').facts;
+    const facts = read(
+      '{"prompt":"x","lora_path":"a","cache_salt":"s","user":"u","stream":true}',
+    ).facts;
     expect(facts.adapterHash).toBe(hashOf("a"));
     expect(facts.cacheSaltHash).toBe(hashOf("s"));
     expect(facts.userHash).toBe(hashOf("u"));
@@ -81,7 +73,9 @@ describe("settings", () => {
 
 describe("sessions", () => {
   it("ranks the fields", () => {
-    const facts = read('{"prompt":"x","session_id":"s","conversation":{"id":"c"},"metadata":{"session_id":"m"}}').facts;
+    const facts = read(
+      '{"prompt":"x","session_id":"s","conversation":{"id":"c"},"metadata":{"session_id":"m"}}',
+    ).facts;
     expect(facts.sessionHash).toBe(hashOf("c"));
     expect(facts.sessionRank).toBe(1);
     expect(read('{"prompt":"x","metadata":{"session_id":"m"}}').facts.sessionRank).toBe(4);
@@ -94,7 +88,9 @@ describe("sessions", () => {
   });
 
   it("takes only the session of a user id", () => {
-    const facts = read('{"prompt":"x","metadata":{"user_id":"user_1_account_2_session_s-9"}}').facts;
+    const facts = read(
+      '{"prompt":"x","metadata":{"user_id":"user_1_account_2_session_s-9"}}',
+    ).facts;
     expect(facts.sessionHash).toBe(hashOf("s-9"));
     expect(read('{"prompt":"x","metadata":{"user_id":"somebody"}}').facts.sessionHash).toBe(0);
   });
@@ -102,7 +98,9 @@ describe("sessions", () => {
   it("takes what is empty, not a string or overwritten as absent", () => {
     expect(read('{"prompt":"x","session_id":""}').facts.sessionRank).toBe(-1);
     expect(read('{"prompt":"x","session_id":5}').facts.sessionRank).toBe(-1);
-    expect(read('{"prompt":"x","metadata":{"session_id":"m"},"metadata":null}').facts.sessionRank).toBe(-1);
+    expect(
+      read('{"prompt":"x","metadata":{"session_id":"m"},"metadata":null}').facts.sessionRank,
+    ).toBe(-1);
   });
 });
 
@@ -112,20 +110,29 @@ describe("prompts", () => {
     expect(chars('{"prompt":"abc"}')).toBe(3);
     expect(chars('{"prompt":["abc","de"]}')).toBe(5);
     expect(chars('{"input":"abc","instructions":"de"}')).toBe(5);
-    expect(chars('{"input":[{"role":"user","content":[{"type":"input_text","text":"abc"}]}]}')).toBe(3);
-    expect(chars('{"system":[{"type":"text","text":"ab"}],"messages":[{"role":"user","content":"c"}]}')).toBe(3);
+    expect(
+      chars('{"input":[{"role":"user","content":[{"type":"input_text","text":"abc"}]}]}'),
+    ).toBe(3);
+    expect(
+      chars('{"system":[{"type":"text","text":"ab"}],"messages":[{"role":"user","content":"c"}]}'),
+    ).toBe(3);
     expect(chars('{"inputs":"abcd","parameters":{}}')).toBe(4);
     expect(chars('{"text":"abcd"}')).toBe(4);
   });
 
   it("counts arguments and results of tools, not names and ids", () => {
-    const call = '{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"tide","arguments":"{\\"day\\":1}"}}]}';
+    const call =
+      '{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"tide","arguments":"{\\"day\\":1}"}}]}';
     expect(chars(chat(call))).toBe(9);
     expect(chars(chat('{"role":"tool","tool_call_id":"c1","content":"high"}'))).toBe(4);
-    expect(chars('{"input":[{"type":"function_call_output","call_id":"x","output":"high"}]}')).toBe(4);
-    const use = '{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"tide","input":{ "day" : "fri" }}]}';
+    expect(chars('{"input":[{"type":"function_call_output","call_id":"x","output":"high"}]}')).toBe(
+      4,
+    );
+    const use =
+      '{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"tide","input":{ "day" : "fri" }}]}';
     expect(chars(chat(use))).toBe(13);
-    const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"high"}]}]}';
+    const result =
+      '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"high"}]}]}';
     expect(chars(chat(result))).toBe(4);
   });
 
@@ -160,11 +167,25 @@ describe("prompts", () => {
 describe("content", () => {
   it("is what counts, not its spelling", () => {
     const plain = chat('{"role":"user","content":"Hi A"}');
-    expect(same(plain, ' {"messages" : [ { "content":"Hi \\u0041", "role":"user" } ], "model":"m" }')).toBe(true);
-    expect(same(plain, chat('{"role":"user","content":[{"type":"text","text":"Hi A"}]}'))).toBe(true);
+    expect(
+      same(plain, ' {"messages" : [ { "content":"Hi \\u0041", "role":"user" } ], "model":"m" }'),
+    ).toBe(true);
+    expect(same(plain, chat('{"role":"user","content":[{"type":"text","text":"Hi A"}]}'))).toBe(
+      true,
+    );
     expect(same(plain, chat('{"role":"user","content":"no","content":"Hi A"}'))).toBe(true);
-    expect(same(plain, '{"messages":[{"role":"user","content":"no"}],"messages":[{"role":"user","content":"Hi A"}]}')).toBe(true);
-    expect(same(plain, chat('{"role":"user","content":[{"text":"Hi A","cache_control":{"type":"ephemeral"}}]}'))).toBe(true);
+    expect(
+      same(
+        plain,
+        '{"messages":[{"role":"user","content":"no"}],"messages":[{"role":"user","content":"Hi A"}]}',
+      ),
+    ).toBe(true);
+    expect(
+      same(
+        plain,
+        chat('{"role":"user","content":[{"text":"Hi A","cache_control":{"type":"ephemeral"}}]}'),
+      ),
+    ).toBe(true);
   });
 
   it("differs by role, parts, tools, images and calls", () => {
@@ -178,8 +199,12 @@ describe("content", () => {
       chat('{"role":"user","content":[{"image_url":{"url":"x"}},{"text":"ab"}]}'),
       chat('{"role":"user","content":[{"text":"ab"},{"image_url":{"url":"x"}}]}'),
       chat('{"role":"user","content":[{"text":"ab"},{"image_url":{"url":"y"}}]}'),
-      chat('{"role":"user","content":"ab","tool_calls":[{"function":{"name":"f","arguments":"1"}}]}'),
-      chat('{"role":"user","content":"ab","tool_calls":[{"function":{"name":"g","arguments":"1"}}]}'),
+      chat(
+        '{"role":"user","content":"ab","tool_calls":[{"function":{"name":"f","arguments":"1"}}]}',
+      ),
+      chat(
+        '{"role":"user","content":"ab","tool_calls":[{"function":{"name":"g","arguments":"1"}}]}',
+      ),
       chat('{"role":"user","content":"ab","reasoning_content":"c"}'),
     ];
     const seen = new Set<u64>();
@@ -190,7 +215,9 @@ describe("content", () => {
   it("is shared up to the end of the last turn", () => {
     const first = '{"role":"user","content":"Rename it."}';
     const a = read(chat(first));
-    const b = read(chat(first + ',{"role":"assistant","content":"Done."},{"role":"user","content":"Now test."}'));
+    const b = read(
+      chat(first + ',{"role":"assistant","content":"Done."},{"role":"user","content":"Now test."}'),
+    );
     for (let i = 0; i < a.chain.length; i++) expect(a.chain.ids[i]).toBe(b.chain.ids[i]);
     expect(b.chain.length).toBeGreaterThan(a.chain.length);
   });
@@ -206,33 +233,13 @@ describe("content", () => {
   });
 });
 
-describe("the nonce line", () => {
-  it("doesn't count ahead of a system prompt", () => {
-    const a = read(system("x-anthropic-billing-header: cch=1;"));
-    const b = read(system("x-anthropic-billing-header: cch=2;"));
-    expect(lastId(a)).toBe(lastId(b));
-    expect(a.facts.nonceSkipped).toBe(true);
-    expect(a.facts.nonceBytes).toBe(34);
-    expect(a.facts.promptCodePoints).toBe(10);
-  });
-
-  it("counts anywhere else", () => {
-    const line: string = "x-anthropic-billing-header: cch=";
-    expect(same(chat('{"role":"user","content":"' + line + '1"}'), chat('{"role":"user","content":"' + line + '2"}'))).toBe(false);
-    expect(same(system("a\\n" + line + "1"), system("a\\n" + line + "2"))).toBe(false);
-    expect(read(chat('{"role":"user","content":"' + line + '1"}')).facts.promptCodePoints).toBe(33);
-  });
-
-  it("is one line", () => {
-    const facts = read('{"system":"x-anthropic-billing-header: 1\\nYou help.","prompt":"x"}').facts;
-    expect(facts.promptCodePoints).toBe(10);
-  });
-});
-
 describe("RequestReader", () => {
   it("keeps nothing of the body before", () => {
     const reader = new RequestReader();
-    readInto(reader, '{"model":"a","system":"s","tools":[{}],"session_id":"s","messages":[{"role":"user","content":"x"}],"max_tokens":5}');
+    readInto(
+      reader,
+      '{"model":"a","system":"s","tools":[{}],"session_id":"s","messages":[{"role":"user","content":"x"}],"max_tokens":5}',
+    );
     readInto(reader, '{"prompt":"y"}');
     const fresh = read('{"prompt":"y"}');
     expect(lastId(reader)).toBe(lastId(fresh));
@@ -243,7 +250,9 @@ describe("RequestReader", () => {
   });
 
   it("counts what it saw of a body that is cut off", () => {
-    const bytes = text('{"model":"m","messages":[{"role":"user","content":"' + "harbour ".repeat(100));
+    const bytes = text(
+      '{"model":"m","messages":[{"role":"user","content":"' + "harbour ".repeat(100),
+    );
     const reader = new RequestReader();
     reader.begin(defaultFields());
     reader.feed(bytes.ptr, bytes.len);

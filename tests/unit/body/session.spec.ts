@@ -22,8 +22,18 @@ describe("sessionInUserId", () => {
 
   it("finds none in anything else", () => {
     const others: string[] = [
-      "", "user", "user_1", "user_1_session_2", "user_1_account_2_session_", "x_user_1_account_2_session_3",
-      "{", "{}", '{"session_id":""}', '{"session_id":4}', '{"a":{"session_id":"x"}}', '{"session_id":"x"',
+      "",
+      "user",
+      "user_1",
+      "user_1_session_2",
+      "user_1_account_2_session_",
+      "x_user_1_account_2_session_3",
+      "{",
+      "{}",
+      '{"session_id":""}',
+      '{"session_id":4}',
+      '{"a":{"session_id":"x"}}',
+      '{"session_id":"x"',
       '{"session_id":"x","session_id":null}',
     ];
     for (let i = 0; i < others.length; i++) expect(found(others[i])).toBe(0, others[i]);

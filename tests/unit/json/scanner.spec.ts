@@ -65,7 +65,7 @@ function check(json: string, expected: string): void {
 describe("JsonScanner", () => {
   it("tells values in their order", () => {
     check('{"a":[1,true,false,null,"x"],"b":{}}', "{a:[#1TFN'x']b:{}}");
-    check(' [ ] ', "[]");
+    check(" [ ] ", "[]");
     check("-0.5e+10", "#-0.5e+10");
     check('"\u{feff}"', "'\u{feff}'");
     check('\u{feff}{"a":""}', "{a:''}");
@@ -80,8 +80,30 @@ describe("JsonScanner", () => {
 
   it("refuses what JSON doesn't allow", () => {
     const bad: string[] = [
-      "", " ", "{", "[1,]", "{,}", '{"a":1,}', '{"a"}', "01", "1.", "-", "+1", "1e", "tru", "truth",
-      '"\\x"', '"\\u12g4"', '"a', '"\n"', "'a'", "[1 2]", "{} {}", "[}", "\u{feff}\u{feff}1", " \u{feff}1",
+      "",
+      " ",
+      "{",
+      "[1,]",
+      "{,}",
+      '{"a":1,}',
+      '{"a"}',
+      "01",
+      "1.",
+      "-",
+      "+1",
+      "1e",
+      "tru",
+      "truth",
+      '"\\x"',
+      '"\\u12g4"',
+      '"a',
+      '"\n"',
+      "'a'",
+      "[1 2]",
+      "{} {}",
+      "[}",
+      "\u{feff}\u{feff}1",
+      " \u{feff}1",
     ];
     for (let i = 0; i < bad.length; i++) check(bad[i], "?");
   });

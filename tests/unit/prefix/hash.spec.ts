@@ -12,7 +12,7 @@ function distance(a: u64, b: u64): i32 {
 
 function flip(ptr: usize, bit: i32): void {
   const at = ptr + (bit >> 3);
-  store<u8>(at, load<u8>(at) ^ (<u8>1 << <u8>(bit & 7)));
+  store<u8>(at, load<u8>(at) ^ ((<u8>1) << (<u8>(bit & 7))));
 }
 
 describe("Hasher", () => {
@@ -89,7 +89,8 @@ describe("Hasher", () => {
     const seen = new Set<u64>();
     let count = 0;
     for (let kind = 0; kind < 3; kind++) {
-      for (let i = 0; i < 256; i++) copy[i] = kind == 0 ? 0 : kind == 1 ? 0x61 : <u8>(0x30 + (i % 10));
+      for (let i = 0; i < 256; i++)
+        copy[i] = kind == 0 ? 0 : kind == 1 ? 0x61 : <u8>(0x30 + (i % 10));
       for (let bit = 0; bit < 2048; bit++) {
         flip(to, bit);
         seen.add(hashBytes(to, 256));
