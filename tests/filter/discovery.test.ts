@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Call } from "../host/calls.ts";
+import { chat, Gateway, hostNames, tally } from "./gateway.ts";
+import { knownHosts, slotOf } from "./records.ts";
+
+interface Member {
+  address: string;
+  health?: Record<string, unknown>;
+}
+
+/** Envoy's `/clusters?format=json`. */
+function clusters(members: (Member | string)[], name = "llm"): string {
+  const statuses = members.map((member) => {
+    const { address, health = {} } = typeof member === "string" ? { address: member } : member;
+    const [, ip, port] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
+    return {
+      address: { socket_address: { address: ip, port_value: Number(port) } },
+      stats: [{ name: "rq_active", type: "GAUGE", value: "1" }],
+      health_status: { eds_health_status: "HEALTHY", ...health },
+    };
+  });
+  return JSON.stringify({
+    cluster_statuses: [
+      { name: "other", host_statuses: [] },
+      { name, added_via_api: false, host_statuses: statuses },
+    ],
+  });
+}
+
+interface World {
+  gateway: Gateway;
+  /** What the admin interface lists; undefined: it doesn't answer. */
+  members: (Member | string)[] | undefined;
+}
+
+function discovering(members: (Member | string)[], hosts: string[] = [], workers = 1): World {
+  const world: Partial<World> = { members };
+  world.gateway = new Gateway(hosts, {
+    workers,
+    config: { discovery: { source: "envoy_admin", interval_ms: 1000 } },
+    onCall: (call: Call) => {
+      if (call.cluster !== "envoy_admin") call.respond(404);
+      else if (world.members === undefined) call.refuse();
+      else call.respond(200, clusters(world.members));
+    },
+  });
+  world.gateway.host.advance(1500);
+  return world as World;
+}
+
+let serial = 0;
+
+/** All servers that a choice names, sorted. */
+function listed(gateway: Gateway, model = "m1"): string[] {
+  const exchange = gateway.send(chat(`who is there ${serial++ * 7919}`, { model }));
+  exchange.answer();
+  return exchange.choice.sort();
+}
+
+const NAMES = hostNames(3);
+
+test("the hosts of the cluster become known, leave and return, in all workers", () => {
+  const world = discovering(NAMES, [], 3);
+  const { gateway } = world;
+  const seen = (worker: number) =>
+    gateway
+      .send(chat(`hi ${worker} ${serial++ * 7919}`), { worker })
+      .answer()
+      .stream.property("warmroute.choice") ?? "";
+  for (const worker of [0, 1, 2]) assert.equal(seen(worker).split(",").length, 3);
+  world.members = NAMES.slice(1);
+  gateway.host.advance(2500);
+  for (const worker of [0, 1, 2]) assert.ok(!seen(worker).includes(NAMES[0] as string));
+  world.members = [...NAMES, "[fd00::7]:8000"];
+  gateway.host.advance(2500);
+  assert.equal(knownHosts(gateway, [...NAMES, "[fd00::7]:8000"]).length, 4);
+});
+
+test("each of Envoy's reasons not to send to a host keeps it out of every list", () => {
+  for (const health of [
+    { failed_active_health_check: true },
+    { failed_outlier_check: true },
+    { pending_dynamic_removal: true },
+    { excluded_via_immediate_hc_fail: true },
+    { active_hc_timeout: true },
+    { eds_health_status: "UNHEALTHY" },
+    { eds_health_status: "DRAINING" },
+    { eds_health_status: "TIMEOUT" },
+  ]) {
+    const [first, ...others] = NAMES as [string, string, string];
+    const world = discovering([{ address: first, health }, ...others]);
+    assert.deepEqual(listed(world.gateway), others, JSON.stringify(health));
+    world.members = NAMES;
+    world.gateway.host.advance(2500);
+    assert.deepEqual(listed(world.gateway), NAMES);
+  }
+});
+
+test("discovery's word wins over configured hosts: what the cluster hasn't can't be reached", () => {
+  const world = discovering(NAMES.slice(0, 2), NAMES);
+  assert.deepEqual(listed(world.gateway), NAMES.slice(0, 2));
+});
+
+test("while the admin interface is away, or answers something else, the last word holds", () => {
+  const world = discovering(NAMES);
+  world.members = undefined;
+  world.gateway.host.advance(20_000);
+  assert.deepEqual(listed(world.gateway), NAMES);
+  assert.ok(world.gateway.stat("scrape_failures_total") > 0);
+});
+
+test("hosts are known from where answers came, and forgotten when they are silent for long", () => {
+  const gateway = new Gateway([]);
+  const first = gateway.send(chat("hi"));
+  assert.deepEqual(first.choice, []);
+  first.answer({ host: NAMES[0] as string });
+  gateway.send(chat("hi")).answer({ host: NAMES[1] as string });
+  assert.deepEqual(listed(gateway), NAMES.slice(0, 2));
+  // One goes on answering, the other doesn't.
+  for (let minute = 0; minute < 12; minute++) {
+    gateway.host.advance(60_000);
+    gateway.send(chat(`${minute}`)).answer({ host: NAMES[0] as string });
+  }
+  assert.deepEqual(knownHosts(gateway, NAMES), [NAMES[0]]);
+});
+
+test("hosts are known from the metrics endpoint's labels, where nothing else names any", () => {
+  let hosts = NAMES;
+  const label = (host: string) => `vllm:num_requests_running{instance="${host}"} 0\n`;
+  const make = (configured: string[]) => {
+    const gateway = new Gateway(configured, {
+      config: { metrics: { source: "endpoint", interval_ms: 1000, stale_after_ms: 5000 } },
+      onCall: (call) => call.respond(200, hosts.map(label).join("")),
+    });
+    gateway.host.advance(1500);
+    return gateway;
+  };
+  const gateway = make([]);
+  assert.deepEqual(listed(gateway), NAMES);
+  assert.equal(slotOf(make(NAMES.slice(0, 1)), NAMES[1] as string), -1);
+  hosts = NAMES.slice(0, 2);
+  gateway.host.advance(700_000);
+  assert.deepEqual(listed(gateway), NAMES.slice(0, 2));
+});
+
+test("a slot that another host takes over starts afresh", () => {
+  const world = discovering(NAMES);
+  const { gateway } = world;
+  const long = chat("a long question about ferries ".repeat(60));
+  const warm = gateway.send(long).answer().target as string;
+  const fresh = "10.0.0.9:8000";
+  world.members = [...NAMES.filter((host) => host !== warm), fresh];
+  gateway.host.advance(3000);
+  assert.ok(slotOf(gateway, fresh) >= 0);
+  const next = gateway.send(long).answer();
+  assert.equal(next.debug("cached-tokens"), "0");
+});
+
+test("a new host without any report gets its first request soon", () => {
+  const world = discovering(hostNames(4));
+  const { gateway } = world;
+  const joined = "10.0.0.5:8000";
+  for (let i = 0; i < 20; i++) gateway.send(chat(`before ${i * 7919}`)).answer();
+  world.members = [...hostNames(4), joined];
+  gateway.host.advance(2500);
+  const targets = Array.from(
+    { length: 40 },
+    (_, i) => gateway.send(chat(`after ${i * 7919}`)).answer().target,
+  );
+  assert.ok(targets.includes(joined));
+});
+
+/** A gateway whose servers report these names. */
+function serving(
+  pages: Record<string, { model?: string; loaded?: string; waiting?: string }>,
+): Gateway {
+  const gateway = new Gateway(Object.keys(pages), {
+    config: { metrics: { interval_ms: 500 } },
+    onCall: (call) => {
+      const { model, loaded, waiting } = pages[call.headers.get(":authority") ?? ""] ?? {};
+      const label = model === undefined ? "" : `{model_name="${model}"}`;
+      const lora =
+        loaded === undefined
+          ? ""
+          : `vllm:lora_requests_info{max_lora="4",running_lora_adapters="${loaded}",waiting_lora_adapters="${waiting ?? ""}"} 1790000000\n`;
+      call.respond(200, `vllm:num_requests_running${label} 0\n${lora}`);
+    },
+  });
+  gateway.host.advance(1500);
+  return gateway;
+}
+
+test("a request goes only to servers of its model, where one is known", () => {
+  const [a, b, c] = NAMES as [string, string, string];
+  const gateway = serving({ [a]: { model: "m1" }, [b]: { model: "m2" }, [c]: {} });
+  assert.deepEqual(listed(gateway, "m1"), [a, c]);
+  assert.deepEqual(listed(gateway, "m2"), [b, c]);
+  // A name that nobody reports may be a second name of any of them.
+  assert.deepEqual(listed(gateway, "alias"), NAMES);
+  const none = gateway.send({ messages: [{ role: "user", content: "no model" }] });
+  assert.equal(none.choice.length, 3);
+});
+
+test("a loaded adapter is preferred, elsewhere it can be loaded, another base model comes last", () => {
+  const [a, b, c] = NAMES as [string, string, string];
+  const gateway = serving({
+    [a]: { model: "base", loaded: "chess,go" },
+    [b]: { model: "base", loaded: "go", waiting: "chess" },
+    [c]: { model: "other" },
+  });
+  const targets: (string | undefined)[] = [];
+  for (let i = 0; i < 30; i++) {
+    const { choice, target } = gateway.send(chat(`move ${i * 7919}`, { model: "chess" })).answer();
+    targets.push(target);
+    assert.equal(choice[2], c);
+  }
+  assert.equal(tally(targets).get(a), 30);
+  // Loading it is worth it once there is enough to do.
+  const open = Array.from(
+    { length: 30 },
+    (_, i) => gateway.send(chat(`open ${i * 7919}`, { model: "chess" })).target,
+  );
+  const counts = tally(open);
+  assert.ok((counts.get(b) ?? 0) > 0 && (counts.get(a) ?? 0) > (counts.get(b) ?? 0));
+  assert.equal(counts.get(c), undefined);
+});
