@@ -1,13 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { WASM } from "../../tools/paths.ts";
 import type { Call } from "../host/calls.ts";
 import { ManualClock } from "../host/clock.ts";
 import { Host } from "../host/host.ts";
 import type { Stream } from "../host/stream.ts";
 import type { Root } from "../host/vm.ts";
-
-/** The shipped filter, as `npm run build` leaves it. */
-const WASM = fileURLToPath(new URL("../../build/warmroute.wasm", import.meta.url));
 
 let compiled: WebAssembly.Module | undefined;
 

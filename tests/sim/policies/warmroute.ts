@@ -1,5 +1,5 @@
+import { WASM } from "../../../tools/paths.ts";
 import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { Call } from "../../host/calls.ts";
 import type { Stream } from "../../host/stream.ts";
 import { chatBody } from "../body.ts";
@@ -15,7 +15,7 @@ import {
 import type { WorkRequest } from "../workload.ts";
 
 /** The filter as it ships. */
-export const WASM = fileURLToPath(new URL("../../../build/warmroute.wasm", import.meta.url));
+export { WASM };
 
 const CHAT_PATH = "/v1/chat/completions";
 const CHOICE_HEADER = "x-gateway-destination-endpoint";
