@@ -177,7 +177,13 @@ export class Answers {
     const now = nowMs();
     served.firstByteMs = now;
     // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.
-    if (served.slot >= 0 && served.status < 500) this.root.health.proved(served.slot, now);
+    if (served.slot >= 0) {
+      if (served.status < 500) this.root.health.proved(served.slot, now);
+      const inFlight = this.root.fleet.inFlight;
+      served.batchAtFirst = <f64>inFlight.decoding(served.slot);
+      served.clockAtFirst = inFlight.clockTokens(served.slot);
+      this.root.feedback.glimpse(stream, now);
+    }
     // An answer in one piece leaves its host in one step, at the end.
     if (served.slot < 0 || !served.waiting || isLast) return;
     served.waiting = false;

@@ -1,14 +1,15 @@
-import { factorOr1, learnFactor } from "../cost/speed";
+import { factorOr1 } from "../cost/speed";
 import { noteOutput } from "../cost/output";
 import { learnBytesPerToken } from "../cost/tokens";
 import { HostRecord } from "../state/hostrecord";
 import { CAS_ATTEMPTS } from "../state/layout";
 import { Learned } from "../state/learned";
 import { noteCasGaveUp } from "../state/record";
-import { expectedStepMs, outputKey, ratioKey } from "./decide";
+import { outputKey, ratioKey } from "./decide";
 import { Decision } from "./decision";
 import { Root } from "./root";
 import { Stream } from "./stream";
+import { Timing } from "./timing";
 
 /** Young prefixes in a row that weren't cached: the cache was flushed. Doubled after each flush that didn't explain them. */
 const FLUSHED_AFTER: u32 = 3;
@@ -29,6 +30,7 @@ const CAPACITY_FACTOR_MIN: f64 = 0.05;
 /** Learns from what a request did cost: tokens, lengths, speeds, cache. */
 export class Feedback {
   private counter: u32 = 0;
+  private timing: Timing = new Timing();
 
   constructor(private root: Root) {}
 
@@ -114,7 +116,6 @@ export class Feedback {
     const d = stream.decision;
     if (served.fellBack || served.slot < 0 || served.firstByteMs == 0) return;
     const states = root.fleet.states;
-    const cost = root.config.cost;
     const before = states.at(served.slot);
     const settled = HostRecord.prefillSamples(before) + HostRecord.decodeSamples(before);
     // A miss always counts: it may be the sign of a flushed cache.
@@ -124,56 +125,22 @@ export class Feedback {
     const output = this.outputTokens(stream);
     const prompt = reportedPrompt > 0 ? reportedPrompt : d.promptTokens;
     const cached = reportedCached >= 0 ? reportedCached : d.cachedTokens;
-    const uncached = Math.max(prompt - cached, 0);
+    const t = this.timing;
+    t.ttftMs = served.firstByteMs - served.sentMs;
+    t.restMs = now - served.firstByteMs;
+    t.uncachedTokens = Math.max(prompt - cached, 0);
+    t.outputTokens = output;
+    this.noteBefore(t, stream);
+    this.noteMeanwhile(t, stream, now);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
-      const prefillFactor = factorOr1(HostRecord.prefillFactor(at));
-      const decodeFactor = factorOr1(HostRecord.decodeFactor(at));
-      const stepMs = expectedStepMs(root.config, d.batch, decodeFactor);
-      const ownPrefillMs = uncached * cost.prefillMsPerToken * prefillFactor;
-      const ttftMs = served.firstByteMs - served.sentMs;
-      const firstMs = d.waitMs + ownPrefillMs + stepMs;
-      let decodeMs = Math.max(output - 1, 0) * stepMs;
       if (served.eventStream) {
-        // The share of the time that is prefill on this host says how much the sample tells of its speed.
-        const trust = ownPrefillMs / firstMs;
-        const samples = HostRecord.prefillSamples(at);
-        const learned = learnFactor(
-          HostRecord.prefillFactor(at),
-          samples,
-          Math.max(ttftMs - stepMs, 0.1),
-          Math.max(firstMs - stepMs, 0.1),
-          uncached >= 64 ? trust : 0,
-        );
-        HostRecord.setPrefillFactor(at, learned);
-        if (uncached >= 64) HostRecord.setPrefillSamples(at, samples + 1);
-        root.stats.ttftError.record(relativeErrorPercent(firstMs, ttftMs));
-        if (output >= 4) {
-          const seen = HostRecord.decodeSamples(at);
-          const observed = now - served.firstByteMs;
-          HostRecord.setDecodeFactor(
-            at,
-            learnFactor(HostRecord.decodeFactor(at), seen, observed, decodeMs, 1),
-          );
-          HostRecord.setDecodeSamples(at, seen + 1);
+        if (attempt == 0) {
+          const expectedMs = t.expectedTtftMs(root.config, at);
+          root.stats.ttftError.record(relativeErrorPercent(expectedMs, t.ttftMs));
         }
-      } else {
-        // One time for both: it corrects each by its share.
-        const allMs = firstMs + decodeMs;
-        decodeMs += stepMs;
-        const pre = HostRecord.prefillSamples(at);
-        const dec = HostRecord.decodeSamples(at);
-        HostRecord.setPrefillFactor(
-          at,
-          learnFactor(HostRecord.prefillFactor(at), pre, ttftMs, allMs, ownPrefillMs / allMs),
-        );
-        HostRecord.setDecodeFactor(
-          at,
-          learnFactor(HostRecord.decodeFactor(at), dec, ttftMs, allMs, decodeMs / allMs),
-        );
-        HostRecord.setPrefillSamples(at, pre + 1);
-        HostRecord.setDecodeSamples(at, dec + 1);
-      }
+        t.learnStream(root.config, at);
+      } else t.learnWhole(root.config, at);
       if (reportedCached >= 0) {
         const clock = root.fleet.inFlight.clockTokens(served.slot);
         this.learnCapacity(at, d, reportedCached, clock);
@@ -181,6 +148,52 @@ export class Feedback {
       if (states.commit(served.slot)) return;
     }
     noteCasGaveUp();
+  }
+
+  /** At the first token of an event stream: a host of which nothing is known yet shows its speed, long before the answer ends. */
+  glimpse(stream: Stream, now: f64): void {
+    const root = this.root;
+    const served = stream.served;
+    const d = stream.decision;
+    if (!root.config.cost.learn || !d.complete || !d.readable || d.cachedTokens > 0) return;
+    if (!served.eventStream || served.fellBack || served.status != 200) return;
+    const states = root.fleet.states;
+    if (HostRecord.prefillSamples(states.at(served.slot)) > 0) return;
+    const t = this.timing;
+    t.ttftMs = now - served.sentMs;
+    t.uncachedTokens = d.promptTokens;
+    this.noteBefore(t, stream);
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(served.slot);
+      if (HostRecord.prefillSamples(at) > 0) return;
+      t.learnFirst(root.config, at);
+      if (states.commit(served.slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** What was expected before the prefill, and what the host got to do until the first token. */
+  private noteBefore(t: Timing, stream: Stream): void {
+    const d = stream.decision;
+    t.waitMs = d.waitMs;
+    t.batchBefore = d.batch;
+    const plainMs =
+      (d.promptTokens - d.cachedTokens) * this.root.config.cost.prefillMsPerToken;
+    t.waitFactor = plainMs > 0 && d.prefillMs > 0 ? d.prefillMs / plainMs : 1;
+    t.behindTokens = Math.max(stream.served.clockAtFirst - stream.served.clockAtSent, 0);
+  }
+
+  /** What the host did for others while it decoded this answer: sequences beside it, and prompts that came in between. */
+  private noteMeanwhile(t: Timing, stream: Stream, now: f64): void {
+    const served = stream.served;
+    const fleet = this.root.fleet;
+    const at = fleet.states.at(served.slot);
+    const own = (served.batchAtFirst + <f64>fleet.inFlight.decoding(served.slot)) / 2;
+    const reported = HostRecord.running(at) * this.root.decider.view.freshness(at, now);
+    t.batch = reported > own ? reported : own;
+    // The clock counts prompts as they are sent, and answers as they end: in steady state as many tokens as the batch made.
+    const inserted = fleet.inFlight.clockTokens(served.slot) - served.clockAtFirst - t.outputTokens;
+    t.othersTokens = Math.max(inserted - own * t.outputTokens, 0);
   }
 
   /**

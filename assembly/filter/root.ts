@@ -132,6 +132,7 @@ export class Root extends RootContext {
     served.waiting = true;
     served.workMs = d.prefillMs;
     this.fleet.account.sent(slot, d.prefillMs, Math.max(d.promptTokens - d.cachedTokens, 0), now);
+    served.clockAtSent = this.fleet.inFlight.clockTokens(slot);
   }
 
   /** An ORCA load report that came with an answer of a host. */

@@ -11,6 +11,11 @@ export class Served {
   sentMs: f64 = 0;
   /** First byte of the answer's body, 0 for none yet. */
   firstByteMs: f64 = 0;
+  /** The host's token clock when this request had been sent. */
+  clockAtSent: f64 = 0;
+  /** Sequences that decoded at the host, and its token clock, when this request's first token came. */
+  batchAtFirst: f64 = 0;
+  clockAtFirst: f64 = 0;
   /** Status of the answer, 0 for none. */
   status: i32 = 0;
   /** The answer is an event stream, so its first byte is the first token. */
@@ -29,6 +34,9 @@ export class Served {
     this.contextTokens = 0;
     this.sentMs = 0;
     this.firstByteMs = 0;
+    this.clockAtSent = 0;
+    this.batchAtFirst = 0;
+    this.clockAtFirst = 0;
     this.status = 0;
     this.eventStream = false;
     this.fellBack = false;

@@ -33,8 +33,11 @@ export class Speeds {
     const count = this.hosts.count;
     for (let slot = 0; slot < count; slot++) {
       const at = this.states.at(slot);
-      unchecked((this.prefill[slot] = factorOr1(HostRecord.prefillFactor(at))));
-      unchecked((this.decode[slot] = factorOr1(HostRecord.decodeFactor(at))));
+      const prefill = HostRecord.prefillFactor(at);
+      const decode = HostRecord.decodeFactor(at);
+      // A server that is slow at one is taken to be slow at the other until it has shown that.
+      unchecked((this.prefill[slot] = factorOr1(prefill > 0 ? prefill : decode)));
+      unchecked((this.decode[slot] = factorOr1(decode > 0 ? decode : prefill)));
     }
     this.medianPrefill = this.shrink(this.prefill, count);
     this.shrink(this.decode, count);
