@@ -168,8 +168,8 @@ export class Cost {
   evictionWeight: f64 = 1.0;
   /** Price of a nearly full KV cache: share of own prefill and decode ms, 0..10, default 0.1 (flat). */
   kvPressureWeight: f64 = 0.1;
-  /** Hosts within this of the cheapest are ordered by hash: ms, 0..10000, default 15. */
-  tieMs: f64 = 15.0;
+  /** Hosts within this of the cheapest are ordered by hash: ms, 0..10000, default 5 (by simulation: 15 costs light prompts, 0 agreement). */
+  tieMs: f64 = 5.0;
   /** Bonus of a cold prompt's home: share of its prefill ms, 0..100, default 1.5. */
   homeWeight: f64 = 1.5;
 }

@@ -30,6 +30,8 @@ const OPAQUE_TOKENS: f64 = 256;
 const OPAQUE_TOKENS_MAX: f64 = 32768;
 /** Of a known session whose body can't be read, this share is expected in its host's cache. */
 const OPAQUE_CACHED_SHARE: f64 = 0.8;
+/** System, user, assistant, user: from so many messages on a prompt holds an earlier turn. */
+const CONTINUED_MESSAGES: u32 = 4;
 /** Weight of one request in the running means, about the last fifty. */
 const MEAN_WEIGHT: f64 = 0.02;
 
@@ -204,6 +206,7 @@ export class Decider {
     const c = this.candidates;
     r.sharedTokens = 0;
     r.forks = 0;
+    r.isContinued = reader != null && reader.chain.messageCount >= CONTINUED_MESSAGES;
     const length = reader && d.readable ? reader.chain.length : 0;
     if (reader) locations.match(reader.chain.ids, length);
     else locations.match(NO_IDS, 0);

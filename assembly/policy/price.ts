@@ -26,7 +26,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const tieMs = w.tieMs * Math.min(r.speedFactor, 1);
   const known = r.knownSlot >= 0;
   const home = known ? r.knownSlot : homeOf(c, r.key);
-  const awayMs = away(r, w, known ? STAY_TIES * tieMs : 0);
+  const awayMs = away(c, r, w, known ? STAY_TIES * tieMs : 0);
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const prefillFactor = unchecked(c.prefillFactor[slot]);
@@ -74,14 +74,34 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
 const HOME_TOKENS: f64 = 30000;
 /** A known conversation's place is worth this many ties more. */
 const STAY_TIES: f64 = 2;
+/** Share of the price that a prompt pays of which nothing is known: it gains nothing at home but agreement. */
+const HOME_COLD: f64 = 1.0 / 6.0;
+/** Mean requests in flight per host at which the rest of the price has halved: under load, being served soon counts more. */
+const HOME_LIGHT: f64 = 3;
 
 /**
  * Price of not being at home. A known conversation is at home where it is; a new one where rendezvous hashing of its key puts
- * it, so that all gateways agree, and a restarted one too, without having talked.
+ * it, so that all gateways agree, and a restarted one too, without having talked. What is known of the prompt anywhere, or a
+ * prompt that clearly went on from earlier turns, makes home more likely to have more of it.
  */
-function away(r: RequestCost, w: Weights, stayMs: f64): f64 {
+function away(c: Candidates, r: RequestCost, w: Weights, stayMs: f64): f64 {
   const tokens = Math.min(r.promptTokens, HOME_TOKENS);
-  return w.home * tokens * w.prefillMsPerToken * r.speedFactor + stayMs;
+  const known = r.promptTokens > 0 ? Math.min(r.sharedTokens / r.promptTokens, 1) : 0;
+  const crowd = meanInFlight(c) / HOME_LIGHT;
+  const share = HOME_COLD + (r.isContinued ? 1 : known) / (1 + crowd * crowd);
+  return w.home * share * tokens * w.prefillMsPerToken * r.speedFactor + stayMs;
+}
+
+/** Requests in flight per usable host, as far as this Envoy knows. */
+function meanInFlight(c: Candidates): f64 {
+  let sum: f64 = 0;
+  let usable: f64 = 0;
+  for (let slot = 0; slot < c.count; slot++) {
+    if (!unchecked(c.usable[slot])) continue;
+    sum += unchecked(c.inFlight[slot]);
+    usable++;
+  }
+  return usable > 0 ? sum / usable : 0;
 }
 
 /** Usable host with the highest rendezvous score, −1 for none. */

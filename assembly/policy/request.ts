@@ -8,6 +8,8 @@ export class RequestCost {
   key: u64 = 0;
   /** Usable host slot where the conversation was last, −1 if it is new here. */
   knownSlot: i32 = -1;
+  /** Whether the prompt holds earlier turns, so that some host has served it before. */
+  isContinued: bool = false;
   /** Tokens of the deepest prefix that any host holds, and how many conversations went separate ways from there. */
   sharedTokens: f64 = 0;
   forks: f64 = 0;

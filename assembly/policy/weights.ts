@@ -7,6 +7,6 @@ export class Weights {
   othersWait: f64 = 0.2;
   eviction: f64 = 1;
   pressure: f64 = 0.1;
-  tieMs: f64 = 15;
+  tieMs: f64 = 5;
   home: f64 = 0;
 }
