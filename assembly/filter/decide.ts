@@ -193,6 +193,8 @@ export class Decider {
     let expected = <f64>cost.outputTokens;
     if (cost.learn) {
       if (model != 0) expected = meanOutput(Learned.output(model), expected, BROADER_WEIGHT);
+      // As a prior for what this cap allows, too.
+      if (d.outputCap > 0) expected = Math.min(expected, <f64>d.outputCap);
       const narrow = learned.find(outputKey(d), nowMs);
       if (narrow != 0) expected = meanOutput(Learned.output(narrow), expected, BROADER_WEIGHT);
     }

@@ -21,11 +21,11 @@ const MISS_SHARE: f64 = 0.5;
 /** Expectations under this many tokens say nothing. */
 const TELLING_TOKENS: f64 = 256;
 /** A miss shrinks the capacity that is believed by this, a hit lets it grow back by less. */
-const SHRINK: f64 = 0.9;
+const SHRINK: f64 = 0.98;
 const GROW: f64 = 1.02;
 /** From this many samples on, a learned number is settled. */
 const SETTLED_SAMPLES: u32 = 64;
-const CAPACITY_FACTOR_MIN: f64 = 0.05;
+const CAPACITY_FACTOR_MIN: f64 = 0.25;
 
 /** Learns from what a request did cost: tokens, lengths, speeds, cache. */
 export class Feedback {
@@ -36,8 +36,9 @@ export class Feedback {
 
   /** Whether to leave this answer out: of what is settled, every fourth answer tells enough. */
   private isSkipped(samples: u32): bool {
-    this.counter++;
-    return samples > SETTLED_SAMPLES && (this.counter & 3) != 0;
+    // A plain count would fall in step with hosts that take turns.
+    this.counter = this.counter * 1664525 + 1013904223;
+    return samples > SETTLED_SAMPLES && this.counter >>> 30 != 0;
   }
 
   /** Output tokens of an answer as far as it came: reported, else counted from its events, else as expected. */
@@ -118,10 +119,6 @@ export class Feedback {
     const states = root.fleet.states;
     const before = states.at(served.slot);
     const settled = HostRecord.prefillSamples(before) + HostRecord.decodeSamples(before);
-    // A miss always counts: it may be the sign of a flushed cache.
-    const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
-    const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
-    if (!missed && this.isSkipped(settled)) return;
     const output = this.outputTokens(stream);
     const prompt = reportedPrompt > 0 ? reportedPrompt : d.promptTokens;
     const cached = reportedCached >= 0 ? reportedCached : d.cachedTokens;
@@ -132,6 +129,11 @@ export class Feedback {
     t.outputTokens = output;
     this.noteBefore(t, stream);
     this.noteMeanwhile(t, stream, now);
+    // A miss always counts, for it may be the sign of a flushed cache; and so does a time that isn't as expected.
+    const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
+    const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
+    const isOdd = t.isOdd(root.config, before);
+    if (!missed && !isOdd && this.isSkipped(settled)) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
       if (served.eventStream) {
@@ -177,6 +179,7 @@ export class Feedback {
     const d = stream.decision;
     t.waitMs = d.waitMs;
     t.batchBefore = d.batch;
+    t.waitingBefore = stream.served.waitingBefore;
     const plainMs =
       (d.promptTokens - d.cachedTokens) * this.root.config.cost.prefillMsPerToken;
     t.waitFactor = plainMs > 0 && d.prefillMs > 0 ? d.prefillMs / plainMs : 1;

@@ -131,6 +131,7 @@ export class Root extends RootContext {
     served.generation = hosts.generation(slot);
     served.waiting = true;
     served.workMs = d.prefillMs;
+    served.waitingBefore = <f64>this.fleet.inFlight.waiting(slot);
     this.fleet.account.sent(slot, d.prefillMs, Math.max(d.promptTokens - d.cachedTokens, 0), now);
     served.clockAtSent = this.fleet.inFlight.clockTokens(slot);
   }

@@ -11,6 +11,8 @@ export class Served {
   sentMs: f64 = 0;
   /** First byte of the answer's body, 0 for none yet. */
   firstByteMs: f64 = 0;
+  /** Requests without a first token at the host before this one was sent. */
+  waitingBefore: f64 = 0;
   /** The host's token clock when this request had been sent. */
   clockAtSent: f64 = 0;
   /** Sequences that decoded at the host, and its token clock, when this request's first token came. */
@@ -34,6 +36,7 @@ export class Served {
     this.contextTokens = 0;
     this.sentMs = 0;
     this.firstByteMs = 0;
+    this.waitingBefore = 0;
     this.clockAtSent = 0;
     this.batchAtFirst = 0;
     this.clockAtFirst = 0;

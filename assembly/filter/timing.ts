@@ -9,6 +9,8 @@ const TELLING_PREFILL_TOKENS: f64 = 64;
 const TELLING_OUTPUT_TOKENS: f64 = 4;
 /** One time for prefill and decoding together moves both factors alike for so many answers, then each by its share. */
 const TOGETHER_SAMPLES: u32 = 4;
+/** Times that differ from the expected ones by this ratio are news. */
+const ODD_RATIO: f64 = 1.3;
 /** A duration of nothing, ms. */
 const LEAST_MS: f64 = 0.1;
 
@@ -20,6 +22,8 @@ export class Timing {
   /** Wait before the prefill, as it was expected with a prefill factor that may have been another, ms. */
   waitMs: f64 = 0;
   waitFactor: f64 = 1;
+  /** Requests that had no first token yet when this one was sent: the wait for them is the least certain part. */
+  waitingBefore: f64 = 0;
   /** Prompt tokens of others that were sent to the host between this request and its first token. */
   behindTokens: f64 = 0;
   /** Prompt tokens that were not cached, and tokens of the answer. */
@@ -35,6 +39,15 @@ export class Timing {
   expectedTtftMs(config: Config, at: usize): f64 {
     const ownMs = this.prefillMs(config, at, this.uncachedTokens);
     return this.queuedMs(at) + ownMs + this.firstStepMs(config, at);
+  }
+
+  /** Whether the whole answer took quite another time than the record's factors say. */
+  isOdd(config: Config, at: usize): bool {
+    const decodeMs = this.outputTokens * this.stepMs(config, at);
+    const othersMs = this.prefillMs(config, at, this.othersTokens);
+    const expectedMs = this.expectedTtftMs(config, at) + decodeMs + othersMs;
+    const allMs = this.ttftMs + this.restMs;
+    return allMs > expectedMs * ODD_RATIO || expectedMs > allMs * ODD_RATIO;
   }
 
   /** What the first token of an event stream says of a host of which nothing is known yet. Changes the record. */
@@ -75,11 +88,10 @@ export class Timing {
     if (this.uncachedTokens < TELLING_PREFILL_TOKENS) return;
     const stepMs = this.firstStepMs(config, at);
     const ownMs = this.prefillMs(config, at, this.uncachedTokens);
-    // What came later may have shared the step of this prefill, or not.
+    const expectedMs = this.queuedMs(at) + ownMs;
+    // The share of the time that is own prefill says how much the sample tells; what came later may have shared its step.
     const behindMs = this.prefillMs(config, at, this.behindTokens);
-    const expectedMs = this.queuedMs(at) + ownMs + behindMs / 2;
-    // The share of the time that is own prefill says how much the sample tells of the speed.
-    const trust = ownMs / (expectedMs + behindMs / 2 + stepMs);
+    const trust = ownMs / (expectedMs + behindMs + stepMs) / (1 + this.waitingBefore);
     // While nothing is known of its steps either, the host is as slow at both.
     if (HostRecord.decodeSamples(at) == 0) {
       this.learnPrefill(at, this.ttftMs, expectedMs + stepMs, trust);
