@@ -5,13 +5,16 @@ import { HostStates } from "../state/hoststates";
 import { MAX_HOSTS } from "../state/layout";
 
 /** Factors within this log distance of the fleet's median are taken to be the median: measuring noise of equal servers. */
-const EQUAL: f64 = 0.15;
+const EQUAL: f64 = 0.3;
 /** From this log distance on a factor counts in full. */
-const DIFFERENT: f64 = 0.4;
+const DIFFERENT: f64 = 0.7;
+/** A host's own factor counts half after so many answers: one odd early answer must not brand a server. */
+const EVIDENCE: f64 = 12;
 
 /**
  * Speed factors as a choice uses them. Equal servers never measure exactly equal, and on a long answer a few percent would
- * outweigh a short conversation's cache; so only clear differences from the fleet's median count, smoothly.
+ * outweigh a short conversation's cache; so only clear differences from the fleet's median count, smoothly, and only as far as
+ * there is evidence.
  */
 export class Speeds {
   readonly prefill: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
@@ -39,17 +42,20 @@ export class Speeds {
       unchecked((this.prefill[slot] = factorOr1(prefill > 0 ? prefill : decode)));
       unchecked((this.decode[slot] = factorOr1(decode > 0 ? decode : prefill)));
     }
-    this.medianPrefill = this.shrink(this.prefill, count);
-    this.shrink(this.decode, count);
+    this.medianPrefill = this.shrink(this.prefill, count, true);
+    this.shrink(this.decode, count, false);
   }
 
   /** Draws factors towards their median; returns that. */
-  private shrink(factors: StaticArray<f64>, count: i32): f64 {
+  private shrink(factors: StaticArray<f64>, count: i32, isPrefill: bool): f64 {
     const median = this.median(factors, count);
     for (let slot = 0; slot < count; slot++) {
       const distance = Math.log(unchecked(factors[slot]) / median);
       const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
-      unchecked((factors[slot] = median * Math.exp(distance * weight)));
+      const at = this.states.at(slot);
+      const samples = isPrefill ? HostRecord.prefillSamples(at) : HostRecord.decodeSamples(at);
+      const evidence = <f64>samples / (<f64>samples + EVIDENCE);
+      unchecked((factors[slot] = median * Math.exp(distance * weight * evidence)));
     }
     return median;
   }
