@@ -8,8 +8,8 @@ export const FACTOR_MIN: f64 = 0.1;
 export const FACTOR_MAX: f64 = 1000;
 /** One sample moves a factor by at most this ratio, so that one odd answer can't spoil it. */
 const STEP_MAX: f64 = 2;
-/** Weight of a sample once a factor is settled: about the last thirty count. */
-const SETTLED_WEIGHT: f64 = 0.03;
+/** Weight of a sample once a factor is settled: about the last twelve count. */
+const SETTLED_WEIGHT: f64 = 0.08;
 
 /** A learned factor, or 1 while nothing was learned. */
 @inline
