@@ -8,8 +8,8 @@ import { MAX_HOSTS } from "../state/layout";
 const EQUAL: f64 = 0.3;
 /** From this log distance on a factor counts in full. */
 const DIFFERENT: f64 = 0.7;
-/** A host's own factor counts half after so many answers: one odd early answer must not brand a server. */
-const EVIDENCE: f64 = 12;
+/** A host's own factor counts half after so many answers: one odd early answer must not brand a server for long. */
+const EVIDENCE: f64 = 1;
 
 /**
  * Speed factors as a choice uses them. Equal servers never measure exactly equal, and on a long answer a few percent would
@@ -54,7 +54,9 @@ export class Speeds {
       const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
       const at = this.states.at(slot);
       const samples = isPrefill ? HostRecord.prefillSamples(at) : HostRecord.decodeSamples(at);
-      const evidence = <f64>samples / (<f64>samples + EVIDENCE);
+      // A first token alone is some evidence already.
+      const seen = Math.max(<f64>samples, 1);
+      const evidence = seen / (seen + EVIDENCE);
       unchecked((factors[slot] = median * Math.exp(distance * weight * evidence)));
     }
     return median;
