@@ -182,7 +182,7 @@ export class Answers {
       const inFlight = this.root.fleet.inFlight;
       served.batchAtFirst = <f64>inFlight.decoding(served.slot);
       served.clockAtFirst = inFlight.clockTokens(served.slot);
-      this.root.feedback.glimpse(stream, now);
+      this.root.feedback.first(stream, now);
     }
     // An answer in one piece leaves its host in one step, at the end.
     if (served.slot < 0 || !served.waiting || isLast) return;

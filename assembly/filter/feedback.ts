@@ -2,7 +2,7 @@ import { factorOr1 } from "../cost/speed";
 import { noteOutput } from "../cost/output";
 import { learnBytesPerToken } from "../cost/tokens";
 import { HostRecord } from "../state/hostrecord";
-import { CAS_ATTEMPTS } from "../state/layout";
+import { CAS_ATTEMPTS, MAX_HOSTS } from "../state/layout";
 import { Learned } from "../state/learned";
 import { noteCasGaveUp } from "../state/record";
 import { outputKey, ratioKey } from "./decide";
@@ -31,6 +31,8 @@ const CAPACITY_FACTOR_MIN: f64 = 0.25;
 export class Feedback {
   private counter: u32 = 0;
   private timing: Timing = new Timing();
+  /** When this worker saw the last first token of each host, ms. */
+  private lastFirstMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
 
   constructor(private root: Root) {}
 
@@ -152,13 +154,24 @@ export class Feedback {
     noteCasGaveUp();
   }
 
+  /** The first byte of an answer has come. */
+  first(stream: Stream, now: f64): void {
+    const served = stream.served;
+    if (served.eventStream) {
+      const last = unchecked(this.lastFirstMs[served.slot]);
+      if (last > served.sentMs && last <= now) served.sinceLastMs = now - last;
+      unchecked((this.lastFirstMs[served.slot] = now));
+      this.glimpse(stream, now);
+    }
+  }
+
   /** At the first token of an event stream: a host of which nothing is known yet shows its speed, long before the answer ends. */
-  glimpse(stream: Stream, now: f64): void {
+  private glimpse(stream: Stream, now: f64): void {
     const root = this.root;
     const served = stream.served;
     const d = stream.decision;
     if (!root.config.cost.learn || !d.complete || !d.readable || d.cachedTokens > 0) return;
-    if (!served.eventStream || served.fellBack || served.status != 200) return;
+    if (served.fellBack || served.status != 200) return;
     const states = root.fleet.states;
     if (HostRecord.prefillSamples(states.at(served.slot)) > 0) return;
     const t = this.timing;
@@ -180,6 +193,7 @@ export class Feedback {
     t.waitMs = d.waitMs;
     t.batchBefore = d.batch;
     t.waitingBefore = stream.served.waitingBefore;
+    t.sinceLastMs = stream.served.sinceLastMs;
     const plainMs =
       (d.promptTokens - d.cachedTokens) * this.root.config.cost.prefillMsPerToken;
     t.waitFactor = plainMs > 0 && d.prefillMs > 0 ? d.prefillMs / plainMs : 1;

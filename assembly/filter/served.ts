@@ -13,6 +13,8 @@ export class Served {
   firstByteMs: f64 = 0;
   /** Requests without a first token at the host before this one was sent. */
   waitingBefore: f64 = 0;
+  /** From the last first token at the host before its own, if that came after sending, ms; else NaN. */
+  sinceLastMs: f64 = NaN;
   /** The host's token clock when this request had been sent. */
   clockAtSent: f64 = 0;
   /** Sequences that decoded at the host, and its token clock, when this request's first token came. */
@@ -37,6 +39,7 @@ export class Served {
     this.sentMs = 0;
     this.firstByteMs = 0;
     this.waitingBefore = 0;
+    this.sinceLastMs = NaN;
     this.clockAtSent = 0;
     this.batchAtFirst = 0;
     this.clockAtFirst = 0;

@@ -5,12 +5,16 @@ import { expectedStepMs } from "./decide";
 
 /** Prefills of fewer tokens than this say nothing of the speed. */
 const TELLING_PREFILL_TOKENS: f64 = 64;
+/** Samples that tell less of the prefill speed than this don't count as one. */
+const TELLING_TRUST: f64 = 0.4;
 /** Answers of fewer tokens than this say nothing of the time per token. */
 const TELLING_OUTPUT_TOKENS: f64 = 4;
 /** One time for prefill and decoding together moves both factors alike for so many answers, then each by its share. */
 const TOGETHER_SAMPLES: u32 = 4;
 /** Times that differ from the expected ones by this ratio are news. */
 const ODD_RATIO: f64 = 1.3;
+/** First tokens that come so close together are of one step, ms. */
+const SAME_STEP_MS: f64 = 2;
 /** A duration of nothing, ms. */
 const LEAST_MS: f64 = 0.1;
 
@@ -19,6 +23,8 @@ export class Timing {
   /** From sending to the first byte, and from there to the end, ms. */
   ttftMs: f64 = 0;
   restMs: f64 = 0;
+  /** From the first token of the request before it at the host, if that came after this one was sent; else NaN, ms. */
+  sinceLastMs: f64 = NaN;
   /** Wait before the prefill, as it was expected with a prefill factor that may have been another, ms. */
   waitMs: f64 = 0;
   waitFactor: f64 = 1;
@@ -88,15 +94,26 @@ export class Timing {
     if (this.uncachedTokens < TELLING_PREFILL_TOKENS) return;
     const stepMs = this.firstStepMs(config, at);
     const ownMs = this.prefillMs(config, at, this.uncachedTokens);
-    const expectedMs = this.queuedMs(at) + ownMs;
-    // The share of the time that is own prefill says how much the sample tells; what came later may have shared its step.
+    // What came later may have shared the step of this prefill.
     const behindMs = this.prefillMs(config, at, this.behindTokens);
-    const trust = ownMs / (expectedMs + behindMs + stepMs) / (1 + this.waitingBefore);
+    let observedMs = this.sinceLastMs;
+    let expectedMs = ownMs;
+    let trust = ownMs / (ownMs + behindMs + stepMs);
+    if (isNaN(observedMs)) {
+      const queuedMs = this.queuedMs(at);
+      observedMs = this.ttftMs;
+      expectedMs += queuedMs;
+      // The share of the time that is own prefill says how much the sample tells.
+      trust = ownMs / (expectedMs + behindMs + stepMs) / (1 + this.waitingBefore);
+    } else if (observedMs < SAME_STEP_MS) {
+      // It shared the step of the one before, and that one told.
+      return;
+    }
     // While nothing is known of its steps either, the host is as slow at both.
     if (HostRecord.decodeSamples(at) == 0) {
-      this.learnPrefill(at, this.ttftMs, expectedMs + stepMs, trust);
+      this.learnPrefill(at, observedMs, expectedMs + stepMs, trust);
     } else {
-      this.learnPrefill(at, Math.max(this.ttftMs - stepMs, LEAST_MS), expectedMs, trust);
+      this.learnPrefill(at, Math.max(observedMs - stepMs, LEAST_MS), expectedMs, trust);
     }
   }
 
@@ -104,7 +121,8 @@ export class Timing {
     const samples = HostRecord.prefillSamples(at);
     const factor = learnFactor(HostRecord.prefillFactor(at), samples, observedMs, expectedMs, trust);
     HostRecord.setPrefillFactor(at, factor);
-    HostRecord.setPrefillSamples(at, samples + 1);
+    // What tells little leaves its full weight to what tells more.
+    if (trust >= TELLING_TRUST) HostRecord.setPrefillSamples(at, samples + 1);
   }
 
   private learnDecode(at: usize, observedMs: f64, expectedMs: f64, trust: f64): void {

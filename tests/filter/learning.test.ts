@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chat, Gateway, hostNames } from "./gateway.ts";
+import { type Job, Lab, prose, quantile, type Result, random } from "./lab.ts";
+import { recordBytes, recordOf } from "./records.ts";
+
+/** Single turns of 200 to 4200 tokens at 4 bytes a token, about one each `gapMs`. */
+function turns(count: number, gapMs: number, stream: boolean, seed: number): Job[] {
+  const next = random(seed);
+  let atMs = 0;
+  return Array.from({ length: count }, () => {
+    atMs += -Math.log(1 - next()) * gapMs;
+    const promptTokens = Math.round(200 + next() * next() * 4000);
+    return {
+      atMs,
+      body: { ...chat(prose(promptTokens * 4, next)), stream },
+      promptTokens,
+      outputTokens: Math.round(20 + next() * 200),
+    };
+  });
+}
+
+const SLOW = 3;
+const UNEQUAL = [{}, {}, {}, { slowFactor: SLOW }];
+
+function assertWithin(got: number, truth: number, share: number, what: string): void {
+  assert.ok(Math.abs(got / truth - 1) <= share, `${what}: ${got}, in truth ${truth}`);
+}
+
+for (const [stream, gapMs] of [
+  [true, 400],
+  [true, 100],
+  [false, 400],
+] as const) {
+  test(`unequal servers: speeds after 200 ${stream ? "streamed" : "whole"} answers, one each ${gapMs} ms`, () => {
+    for (const seed of [1, 2]) {
+      const lab = new Lab(UNEQUAL);
+      lab.run(turns(200, gapMs, stream, seed));
+      lab.hosts.forEach((host, server) => {
+        const truth = server === 3 ? SLOW : 1;
+        const { prefillFactor, decodeFactor } = recordOf(lab.gateway, host);
+        assertWithin(prefillFactor, truth, 0.2, `prefill of ${host}`);
+        assertWithin(decodeFactor, truth, 0.2, `decoding of ${host}`);
+      });
+    }
+  });
+}
+
+test("unequal servers: first tokens come about as soon as with true speeds", () => {
+  const ttft = (results: Result[]) =>
+    quantile(
+      results.map((result) => result.ttftMs),
+      0.9,
+    );
+  for (const gapMs of [40, 60, 100, 400]) {
+    const learned = new Lab(UNEQUAL).run(turns(200, gapMs, true, 3));
+    const knowing = new Lab(UNEQUAL, { config: { cost: { learn: false } } });
+    // A record for each server comes with its first report.
+    knowing.wait(1000);
+    knowing.hosts.forEach((host, server) => {
+      const bytes = recordBytes(knowing.gateway, host);
+      bytes.writeFloatLE(server === 3 ? SLOW : 1, 88);
+      bytes.writeFloatLE(server === 3 ? SLOW : 1, 92);
+      bytes.writeUInt32LE(1000, 96);
+      bytes.writeUInt32LE(1000, 100);
+    });
+    const known = knowing.run(turns(200, gapMs, true, 3));
+    assert.ok(ttft(learned) <= 1.2 * ttft(known), `${ttft(learned)} and ${ttft(known)} ms`);
+  }
+});
+
+test("one odd answer doesn't spoil a speed", () => {
+  const lab = new Lab([{}]);
+  lab.run(turns(60, 400, true, 4));
+  const host = lab.hosts[0] as string;
+  const before = recordOf(lab.gateway, host);
+  const exchange = lab.gateway.send(chat(prose(4000, random(5))));
+  lab.wait(600_000);
+  exchange.answer({ promptTokens: 1000, completionTokens: 10 });
+  const after = recordOf(lab.gateway, host);
+  assertWithin(after.prefillFactor, before.prefillFactor, 0.2, "prefill");
+  assertWithin(after.decodeFactor, before.decodeFactor, 0.2, "decoding");
+});
+
+test("a server that becomes slow is learned anew", () => {
+  const lab = new Lab([{}, {}]);
+  lab.run(turns(100, 300, true, 6));
+  for (const engine of lab.engines) engine.options.slowFactor = 2;
+  lab.run(turns(200, 300, true, 7));
+  for (const host of lab.hosts) {
+    assertWithin(recordOf(lab.gateway, host).decodeFactor, 2, 0.2, host);
+  }
+});
+
+test("prompt tokens: within 5 % after 50 answers of each model, one model apart from another", () => {
+  const next = random(8);
+  const gateway = new Gateway(hostNames(2), { workers: 2 });
+  const errors = new Map<string, number[]>();
+  for (let i = 0; i < 160; i++) {
+    const model = i % 2 ? "english" : "code";
+    const bytes = Math.round(300 * 2 ** (next() * 5));
+    // Tokenizers differ by text, and chat templates add a few tokens.
+    const ratio = (i % 2 ? 4.6 : 2.9) * (0.96 + 0.08 * next());
+    const promptTokens = Math.round(bytes / ratio) + 8;
+    const exchange = gateway.send(chat(prose(bytes, next), { model }), { worker: (i >> 1) % 2 });
+    exchange.begin();
+    const predicted = Number(exchange.debug("prompt-tokens"));
+    exchange.end({ promptTokens });
+    gateway.host.advance(100);
+    if (i >= 100) {
+      const error = Math.abs(predicted - promptTokens) / promptTokens;
+      errors.set(model, [...(errors.get(model) ?? []), error]);
+    }
+  }
+  for (const [model, list] of errors) {
+    const mean = list.reduce((sum, error) => sum + error) / list.length;
+    assert.ok(mean <= 0.05, `${model}: ${mean}`);
+  }
+  assert.ok(
+    (gateway.host.metrics.histogram("warmroute.prompt_tokens_error_percent")?.count ?? 0) > 60,
+  );
+});
+
+test("answer lengths: within 25 % on average, by model, API and the cap that was asked for", () => {
+  const next = random(9);
+  const gateway = new Gateway(hostNames(2));
+  const kinds = [
+    { model: "a", path: "/v1/chat/completions", median: 240 },
+    { model: "a", path: "/v1/chat/completions", median: 30, cap: 50 },
+    { model: "a", path: "/v1/completions", median: 700 },
+    { model: "b", path: "/v1/chat/completions", median: 60 },
+  ];
+  const sums = kinds.map(() => ({ predicted: 0, actual: 0 }));
+  for (let i = 0; i < 600; i++) {
+    const kind = kinds[i % 4] as (typeof kinds)[number];
+    const spread = Math.exp(0.7 * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(6.283 * next()));
+    const completionTokens = Math.min(
+      kind.cap ?? 1e6,
+      Math.max(1, Math.round(kind.median * spread)),
+    );
+    const fields = { model: kind.model, ...(kind.cap ? { max_tokens: kind.cap } : {}) };
+    const text = prose(200, next);
+    const body = kind.path.endsWith("/chat/completions")
+      ? chat(text, fields)
+      : { prompt: text, ...fields };
+    const exchange = gateway.send(body, { path: kind.path }).begin();
+    const predicted = Number(exchange.debug("output-tokens"));
+    exchange.end({ completionTokens });
+    gateway.host.advance(100);
+    if (i < 240) continue;
+    const sum = sums[i % 4] as (typeof sums)[number];
+    sum.predicted += predicted;
+    sum.actual += completionTokens;
+  }
+  sums.forEach(({ predicted, actual }, i) => {
+    assertWithin(predicted, actual, 0.25, JSON.stringify(kinds[i]));
+  });
+});
+
+test("what was learned outlives the VMs that learned it", () => {
+  const lab = new Lab(UNEQUAL, { workers: 2 });
+  const next = random(10);
+  const jobs = turns(120, 200, true, 10).map((job) => ({
+    ...job,
+    promptTokens: Math.round(job.promptTokens * 0.8),
+    worker: Math.floor(next() * 2),
+  }));
+  lab.run(jobs);
+  const text = prose(8000, next);
+  const ask = () => {
+    const exchange = lab.gateway.send(chat(text)).begin();
+    const told = [exchange.debug("prompt-tokens"), exchange.debug("output-tokens")];
+    exchange.stream.clientReset();
+    return told;
+  };
+  const before = ask();
+  const records = lab.hosts.map((host) => recordOf(lab.gateway, host));
+  for (const vm of lab.gateway.host.vms) vm.reload();
+  lab.wait(100);
+  assert.deepEqual(ask(), before);
+  assert.deepEqual(
+    lab.hosts.map((host) => recordOf(lab.gateway, host).decodeFactor),
+    records.map((record) => record.decodeFactor),
+  );
+});
