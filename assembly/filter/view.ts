@@ -2,6 +2,7 @@ import { Config, MetricsSource } from "../config/config";
 import { factorOr1 } from "../cost/speed";
 import { Candidates } from "../policy/candidates";
 import { HostRecord } from "../state/hostrecord";
+import { STAMP_TOKENS } from "../state/layout";
 import { Fleet } from "./fleet";
 import { Health } from "./health";
 import { Models } from "./models";
@@ -100,8 +101,10 @@ export class View {
     const count = this.fleet.hosts.count;
     for (let slot = 0; slot < count; slot++) {
       const clock = this.fleet.inFlight.clockTokens(slot);
-      // What was inserted before a restart or flush is gone, however young.
-      const sinceFlush = clock - HostRecord.flushedClock(this.fleet.states.at(slot));
+      // What was inserted before a restart or flush is gone, however young; stamps are whole ticks.
+      const flushed = HostRecord.flushedClock(this.fleet.states.at(slot));
+      const flushedTick = Math.floor(flushed / STAMP_TOKENS) * STAMP_TOKENS;
+      const sinceFlush = flushed > 0 ? clock - flushedTick + 1 : Infinity;
       unchecked((locations.clock[slot] = clock));
       unchecked((locations.capacity[slot] = Math.min(this.capacityTokens(slot), sinceFlush)));
     }
