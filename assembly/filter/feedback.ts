@@ -8,6 +8,7 @@ import { noteCasGaveUp } from "../state/record";
 import { outputKey, ratioKey } from "./decide";
 import { Decision } from "./decision";
 import { Root } from "./root";
+import { FADE_MS } from "./speeds";
 import { Stream } from "./stream";
 import { Timing } from "./timing";
 
@@ -138,6 +139,11 @@ export class Feedback {
     if (!missed && !isOdd && this.isSkipped(settled)) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
+      // What is long ago weighs as one answer.
+      if (now - HostRecord.learnedMs(at) > FADE_MS) {
+        HostRecord.setPrefillSamples(at, min(HostRecord.prefillSamples(at), 1));
+        HostRecord.setDecodeSamples(at, min(HostRecord.decodeSamples(at), 1));
+      }
       if (served.eventStream) {
         if (attempt == 0) {
           const expectedMs = t.expectedTtftMs(root.config, at);
@@ -145,6 +151,7 @@ export class Feedback {
         }
         t.learnStream(root.config, at);
       } else t.learnWhole(root.config, at);
+      HostRecord.setLearnedMs(at, now);
       if (reportedCached >= 0) {
         const clock = root.fleet.inFlight.clockTokens(served.slot);
         this.learnCapacity(at, d, reportedCached, clock);
@@ -182,6 +189,7 @@ export class Feedback {
       const at = states.open(served.slot);
       if (HostRecord.prefillSamples(at) > 0) return;
       t.learnFirst(root.config, at);
+      HostRecord.setLearnedMs(at, now);
       if (states.commit(served.slot)) return;
     }
     noteCasGaveUp();

@@ -57,7 +57,7 @@ export class Fleet {
   refresh(nowMs: f64): void {
     this.hosts.refresh();
     this.states.refresh();
-    this.speeds.refresh();
+    this.speeds.refresh(nowMs);
     this.row.heartbeat(nowMs);
     this.inFlight.refreshAll(nowMs);
   }

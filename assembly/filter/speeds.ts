@@ -1,4 +1,3 @@
-import { factorOr1 } from "../cost/speed";
 import { HostDirectory } from "../state/hosts";
 import { HostRecord } from "../state/hostrecord";
 import { HostStates } from "../state/hoststates";
@@ -10,6 +9,8 @@ const EQUAL: f64 = 0.3;
 const DIFFERENT: f64 = 0.7;
 /** A host's own factor counts half after so many answers: one odd early answer must not brand a server for long. */
 const EVIDENCE: f64 = 1;
+/** What was learned fades towards the fleet's median when nothing was learned for so long, so that a host is tried again: ms. */
+export const FADE_MS: f64 = 600000;
 
 /**
  * Speed factors as a choice uses them. Equal servers never measure exactly equal, and on a long answer a few percent would
@@ -32,27 +33,33 @@ export class Speeds {
   }
 
   /** Takes the learned factors over: at ticks. */
-  refresh(): void {
+  refresh(nowMs: f64): void {
     const count = this.hosts.count;
     for (let slot = 0; slot < count; slot++) {
       const at = this.states.at(slot);
       const prefill = HostRecord.prefillFactor(at);
       const decode = HostRecord.decodeFactor(at);
       // A server that is slow at one is taken to be slow at the other until it has shown that.
-      unchecked((this.prefill[slot] = factorOr1(prefill > 0 ? prefill : decode)));
-      unchecked((this.decode[slot] = factorOr1(decode > 0 ? decode : prefill)));
+      // Of one that has shown nothing yet (NaN) the others' speed is expected, not the prior's.
+      unchecked((this.prefill[slot] = prefill > 0 ? prefill : decode > 0 ? decode : NaN));
+      unchecked((this.decode[slot] = decode > 0 ? decode : prefill > 0 ? prefill : NaN));
     }
-    this.medianPrefill = this.shrink(this.prefill, count, true);
-    this.shrink(this.decode, count, false);
+    this.medianPrefill = this.shrink(this.prefill, count, true, nowMs);
+    this.shrink(this.decode, count, false, nowMs);
   }
 
   /** Draws factors towards their median; returns that. */
-  private shrink(factors: StaticArray<f64>, count: i32, isPrefill: bool): f64 {
+  private shrink(factors: StaticArray<f64>, count: i32, isPrefill: bool, nowMs: f64): f64 {
     const median = this.median(factors, count);
     for (let slot = 0; slot < count; slot++) {
-      const distance = Math.log(unchecked(factors[slot]) / median);
-      const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
+      if (isNaN(unchecked(factors[slot]))) {
+        unchecked((factors[slot] = median));
+        continue;
+      }
       const at = this.states.at(slot);
+      const idleMs = Math.max(nowMs - HostRecord.learnedMs(at), 0);
+      const distance = Math.log(unchecked(factors[slot]) / median) * Math.exp(-idleMs / FADE_MS);
+      const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
       const samples = isPrefill ? HostRecord.prefillSamples(at) : HostRecord.decodeSamples(at);
       // A first token alone is some evidence already.
       const seen = Math.max(<f64>samples, 1);
@@ -62,11 +69,13 @@ export class Speeds {
     return median;
   }
 
+  /** Median of the known hosts' known factors; 1 if there is none. */
   private median(factors: StaticArray<f64>, count: i32): f64 {
     let used = 0;
     for (let slot = 0; slot < count; slot++) {
       if (!this.hosts.isKnown(slot)) continue;
       const value = unchecked(factors[slot]);
+      if (isNaN(value)) continue;
       let place = used++;
       while (place > 0 && unchecked(this.sorted[place - 1]) > value) {
         unchecked((this.sorted[place] = unchecked(this.sorted[place - 1])));

@@ -8,12 +8,12 @@
  *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
  *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
  * 112 joined ms 8 · models 2 · 6 · flushed clock 8 · gpu sample time ms 8
- * 144 HOST_MODELS × (model hash 8) · HOST_MODELS × (kind 1)
+ * 144 learned ms 8 · HOST_MODELS × (model hash 8) · HOST_MODELS × (kind 1)
  * ```
  */
 /** Models and adapters that are kept per server. */
 export const HOST_MODELS: i32 = 32;
-const HASHES: i32 = 144;
+const HASHES: i32 = 152;
 const KINDS: i32 = HASHES + HOST_MODELS * 8;
 export const HOST_RECORD_BYTES: i32 = HASHES + HOST_MODELS * 9;
 
@@ -105,6 +105,9 @@ export class HostRecord {
   @inline static setPrefillSamples(at: usize, v: u32): void { store<u32>(at + 96, v); }
   @inline static decodeSamples(at: usize): u32 { return load<u32>(at + 100); }
   @inline static setDecodeSamples(at: usize, v: u32): void { store<u32>(at + 100, v); }
+  /** When an answer last taught something of the speeds, ms. */
+  @inline static learnedMs(at: usize): f64 { return load<f64>(at + 144); }
+  @inline static setLearnedMs(at: usize, v: f64): void { store<f64>(at + 144, v); }
   /** Learned cache capacity over the stated or configured one; 0 read as 1. */
   @inline static capacityFactor(at: usize): f64 { return <f64>load<f32>(at + 104); }
   @inline static setCapacityFactor(at: usize, v: f64): void { store<f32>(at + 104, <f32>v); }

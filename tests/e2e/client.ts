@@ -11,6 +11,8 @@ export interface RequestOptions {
   agent?: Agent;
   /** The whole exchange may take this long; 30 s by default. */
   timeoutMs?: number;
+  /** Told of the answer's headers. */
+  onHeaders?: (headers: IncomingHttpHeaders) => void;
   /** Told of each piece of the answer as it comes. */
   onData?: (chunk: Buffer) => void;
 }
@@ -48,6 +50,7 @@ export function send(options: RequestOptions): Promise<Answer> {
       reject(error);
     });
     request.on("response", (response) => {
+      options.onHeaders?.(response.headers);
       const chunks: Buffer[] = [];
       let firstByteMs = Number.NaN;
       response.on("data", (chunk: Buffer) => {

@@ -27,6 +27,16 @@ function assertWithin(got: number, truth: number, share: number, what: string): 
   assert.ok(Math.abs(got / truth - 1) <= share, `${what}: ${got}, in truth ${truth}`);
 }
 
+/** Makes the workers believe that a server's speeds are known well. */
+function know(lab: Lab, host: string, factor: number): void {
+  const bytes = recordBytes(lab.gateway, host);
+  bytes.writeFloatLE(factor, 88);
+  bytes.writeFloatLE(factor, 92);
+  bytes.writeUInt32LE(1000, 96);
+  bytes.writeUInt32LE(1000, 100);
+  bytes.writeDoubleLE(lab.gateway.clock.ms, 144);
+}
+
 for (const [stream, gapMs] of [
   [true, 400],
   [true, 100],
@@ -58,11 +68,7 @@ test("unequal servers: first tokens come about as soon as with true speeds", () 
     // A record for each server comes with its first report.
     knowing.wait(1000);
     knowing.hosts.forEach((host, server) => {
-      const bytes = recordBytes(knowing.gateway, host);
-      bytes.writeFloatLE(server === 3 ? SLOW : 1, 88);
-      bytes.writeFloatLE(server === 3 ? SLOW : 1, 92);
-      bytes.writeUInt32LE(1000, 96);
-      bytes.writeUInt32LE(1000, 100);
+      know(knowing, host, server === 3 ? SLOW : 1);
     });
     const known = knowing.run(turns(200, gapMs, true, 3));
     assert.ok(ttft(learned) <= 1.2 * ttft(known), `${ttft(learned)} and ${ttft(known)} ms`);
@@ -90,6 +96,27 @@ test("a server that becomes slow is learned anew", () => {
   for (const host of lab.hosts) {
     assertWithin(recordOf(lab.gateway, host).decodeFactor, 2, 0.2, host);
   }
+});
+
+test("a server that was slow for a while is tried again, though the others are idle", () => {
+  const lab = new Lab([{}, {}, {}]);
+  const [first] = lab.engines;
+  if (first) first.options.slowFactor = 6;
+  lab.run(turns(60, 500, true, 11));
+  if (first) first.options.slowFactor = 1;
+  const results = lab.run(turns(500, 6000, true, 12)).slice(350);
+  const share = results.filter(({ host }) => host === lab.hosts[0]).length / results.length;
+  assert.ok(share > 0.15, `${share}`);
+});
+
+test("where nothing is known of a server, the others' speed is expected, not the configured one", () => {
+  const fast = { slowFactor: 0.1 };
+  const lab = new Lab([fast, fast, fast]);
+  lab.wait(1000);
+  const [first, second, unknown] = lab.hosts as [string, string, string];
+  for (const host of [first, second]) know(lab, host, 0.1);
+  const results = lab.run(turns(60, 100, true, 14));
+  assert.ok(results.filter(({ host }) => host === unknown).length >= 10);
 });
 
 test("prompt tokens: within 5 % after 50 answers of each model, one model apart from another", () => {
