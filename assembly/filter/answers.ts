@@ -58,7 +58,6 @@ export class Answers {
     served.complete = endOfStream;
     this.prepareUsage(stream, endOfStream || local);
     root.explain.respond(stream, !local);
-    stream.dropReader();
   }
 
   /** A part of the answer: the first is the first token of a stream; the last of them carry the usage. */
@@ -123,10 +122,10 @@ export class Answers {
     }
     if (served.slot >= 0) {
       root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, now);
-      root.decider.displace(stream.reader, served.slot);
+      root.decider.displace(d, served.slot);
     }
     root.count(stream, actual, now);
-    root.decider.place(d, stream.reader, actual);
+    root.decider.place(d, actual, false);
   }
 
   /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */

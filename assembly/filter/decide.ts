@@ -30,6 +30,8 @@ const OPAQUE_TOKENS: f64 = 256;
 const OPAQUE_TOKENS_MAX: f64 = 32768;
 /** Of a known session whose body can't be read, this share is expected in its host's cache. */
 const OPAQUE_CACHED_SHARE: f64 = 0.8;
+/** Speeds that differ by more than this ratio differ clearly. */
+const CLEARLY: f64 = 1.1;
 /** System, user, assistant, user: from so many messages on a prompt holds an earlier turn. */
 const CONTINUED_MESSAGES: u32 = 4;
 /** Weight of one request in the running means, about the last fifty. */
@@ -95,21 +97,24 @@ export class Decider {
     this.explain(d, r);
   }
 
-  /** Notes that the request goes to a host, in the location table. */
-  place(d: Decision, reader: RequestReader | null, slot: i32): void {
-    if (slot >= this.fleet.hosts.count) return;
+  /**
+   * Notes that the request goes to a host, in the location table.
+   * @param isFresh right after `decide`: what it found of the host still holds
+   */
+  place(d: Decision, slot: i32, isFresh: bool): void {
     // Of what can't be read nothing is known, so nothing is noted.
-    if (!reader || !d.readable) return;
+    if (slot >= this.fleet.hosts.count || !d.readable) return;
     const locations = this.fleet.locations;
     const random = <u32>(mix(this.counter, d.key) >>> 32);
-    locations.record(reader.chain.ids, reader.chain.length, slot, random);
-    if (d.conversationTag != 0) locations.move(d.conversationTag, slot);
-    if (d.anyModelTag != 0) locations.move(d.anyModelTag, slot);
+    const known = isFresh ? locations.depth[slot] : -1;
+    locations.record(d.chain, d.chainLength, slot, known, d.isNew, random);
+    if (d.conversationTag != 0) locations.move(d.conversationTag, slot, d.chainLength);
+    if (d.anyModelTag != 0) locations.move(d.anyModelTag, slot, d.chainLength);
   }
 
   /** Takes a placement back: the host did not serve the request. */
-  displace(reader: RequestReader | null, slot: i32): void {
-    if (reader) this.fleet.locations.forget(reader.chain.ids, reader.chain.length, slot);
+  displace(d: Decision, slot: i32): void {
+    this.fleet.locations.forget(d.chain, d.chainLength, slot);
   }
 
   /** Running means, from what a request was expected to cost. */
@@ -210,10 +215,16 @@ export class Decider {
     r.forks = 0;
     r.isContinued = reader != null && reader.chain.messageCount >= CONTINUED_MESSAGES;
     const length = reader && d.readable ? reader.chain.length : 0;
-    if (reader) locations.match(reader.chain.ids, length);
-    else locations.match(NO_IDS, 0);
     const slot = d.conversationTag != 0 ? locations.find(d.conversationTag) : -1;
     r.knownSlot = slot >= 0 && c.usable[slot] ? slot : -1;
+    d.isNew = slot < 0;
+    d.chainLength = length;
+    if (reader && length > 0) {
+      memory.copy(changetype<usize>(d.chain), changetype<usize>(reader.chain.ids), length << 3);
+    }
+    locations.match(d.chain, length, slot < 0 ? -1 : guess(locations.foundLength, length));
+    // Where the conversation is, in the least loaded place, nothing that others have could be worth more.
+    if (slot >= 0 && !this.isBest(r.knownSlot)) locations.matchRest(d.chain);
     if (!reader || length == 0) {
       if (r.knownSlot >= 0) c.cachedTokens[r.knownSlot] = d.promptTokens * OPAQUE_CACHED_SHARE;
       return;
@@ -232,6 +243,31 @@ export class Decider {
       // A prefix that nobody else went on from yet is taken to be this conversation's own.
       if (r.knownSlot < 0 && r.forks == 0) r.knownSlot = this.deepestHost();
     }
+  }
+
+  /** Whether a host has the deepest boundary, and no other is less loaded by any measure. */
+  private isBest(best: i32): bool {
+    const c = this.candidates;
+    const locations = this.fleet.locations;
+    if (best < 0 || locations.depth[best] != locations.deepest) return false;
+    const pendingMs = unchecked(c.pendingMs[best]);
+    const load = this.loadOf(best);
+    const speed = unchecked(c.prefillFactor[best]) / CLEARLY;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot]) || slot == best) continue;
+      if (unchecked(c.pendingMs[slot]) < pendingMs || this.loadOf(slot) < load) return false;
+      if (unchecked(c.prefillFactor[slot]) < speed) return false;
+    }
+    return true;
+  }
+
+  /** Requests at a host by own or reported count, whatever is more; a tenth of a request per share of KV or GPU in use. */
+  private loadOf(slot: i32): f64 {
+    const c = this.candidates;
+    const fresh = unchecked(c.freshness[slot]);
+    const reported = or0(unchecked(c.running[slot])) + or0(unchecked(c.waiting[slot]));
+    const shares = or0(unchecked(c.kvUsage[slot])) + or0(unchecked(c.gpuUtilization[slot]));
+    return Math.max(reported * fresh, unchecked(c.inFlight[slot])) + (shares * fresh) / 10;
   }
 
   /** Usable host that holds the deepest known boundary, −1 for none. */
@@ -286,7 +322,16 @@ export class Decider {
   }
 }
 
-const NO_IDS: StaticArray<u64> = new StaticArray<u64>(0);
+/** Where to look first for the end of the conversation's last request. A length of 255 is that or more: two messages ago, then. */
+function guess(foundLength: i32, length: i32): i32 {
+  if (foundLength == 0) return length - 1;
+  return (foundLength < 255 ? min(foundLength, length) : max(length - 2, 1)) - 1;
+}
+
+@inline
+function or0(value: f64): f64 {
+  return isNaN(value) ? 0 : value;
+}
 
 /** Tag of a session whatever its model. */
 function anyModelTag(tenantHash: u64, session: u64): u64 {

@@ -1,4 +1,5 @@
 import { Choice } from "../policy/order";
+import { MAX_ENTRIES } from "../prefix/chain";
 import { Reason } from "../policy/reason";
 
 /** Longest model name kept for headers and logs, bytes. */
@@ -47,6 +48,11 @@ export class Decision {
    */
   conversationTag: u64 = 0;
   anyModelTag: u64 = 0;
+  /** The conversation was at no host. */
+  isNew: bool = true;
+  /** Boundaries of the prompt (prefix/chain.ts), kept until it is known who served; the body's reader is free before. */
+  readonly chain: StaticArray<u64> = new StaticArray<u64>(MAX_ENTRIES);
+  chainLength: i32 = 0;
   promptTokens: f64 = 0;
   cachedTokens: f64 = 0;
   /** Age of what is expected to be cached, as a share of the host's cache capacity. */
@@ -86,6 +92,8 @@ export class Decision {
     this.hasSession = false;
     this.conversationTag = 0;
     this.anyModelTag = 0;
+    this.isNew = true;
+    this.chainLength = 0;
     this.promptTokens = 0;
     this.cachedTokens = 0;
     this.cachedAge = 0;

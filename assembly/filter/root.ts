@@ -108,7 +108,7 @@ export class Root extends RootContext {
       const slot = d.choice.slots[0];
       if (setHeader(HeaderMap.Request, this.config.routing.header, scratch, length)) {
         this.count(stream, slot, now);
-        this.decider.place(d, reader, slot);
+        this.decider.place(d, slot, true);
         this.health.sent(slot, now);
       } else {
         this.stats.internalErrors.add(1);

@@ -35,7 +35,7 @@ export class Stream extends StreamContext {
   phase: Phase = Phase.Passing;
   readonly decision: Decision = new Decision();
   readonly served: Served = new Served();
-  /** Reads the body; kept until the answer begins, for then it is known who really served. */
+  /** Reads the body, until the decision. */
   reader: RequestReader | null = null;
   usage: UsageReader | null = null;
   /** Bytes of the request's body that were read. */
@@ -170,6 +170,8 @@ export class Stream extends StreamContext {
     this.root.heldStreams.remove(this);
     reader.finish(truncated);
     this.decide(reader);
+    // Few readers, used again at once, stay in the processor's cache.
+    this.dropReader();
   }
 
   private decide(reader: RequestReader | null): void {

@@ -15,6 +15,9 @@ const PROBE_BUDGET: i32 = 24;
  */
 const DENSE: i32 = 64;
 const TAIL: i32 = 8;
+/** What a put does besides stamping. */
+const RENEW: i32 = -1;
+const FORK: i32 = -2;
 /** A stamp younger than this share of the host's capacity isn't worth a write. */
 const FRESH_SHARE: f64 = 1.0 / 64.0;
 
@@ -40,6 +43,12 @@ export class Locations {
   filled: u64 = 0;
   evicted: u64 = 0;
 
+  /** Length of the chain that was noted with the conversation that `find` found. */
+  foundLength: i32 = 0;
+
+  /** Shallowest boundary known to be known by nobody but `highCount` hosts, while matching. */
+  private high: i32 = 0;
+  private highCount: i32 = 0;
   private cache: BucketCache;
   private mask: u64;
   private probes: i32 = 0;
@@ -61,56 +70,79 @@ export class Locations {
     return (this.mask + 1) * BUCKET_ENTRIES;
   }
 
-  /** Finds, for each host, the deepest boundary of the chain that is alive there. */
-  match(ids: StaticArray<u64>, length: i32): void {
+  /**
+   * Finds the deepest boundary of the chain that is alive anywhere, and the hosts that have it.
+   * @param guess index at which the conversation's last request ended, −1 if the conversation isn't known
+   */
+  match(ids: StaticArray<u64>, length: i32, guess: i32): void {
     this.begin();
+    this.high = length;
+    this.highCount = 0;
     if (length == 0) return;
-    let high = length;
-    let highCount = 0;
-    const tail = max(0, length - TAIL_PROBES);
-    for (let i = length - 1; i >= tail; i--) {
-      high = i;
-      highCount = this.probe(unchecked(ids[i]), i);
-      if (highCount > 0) break;
+    if (guess < 0) {
+      // Nothing but a prefix shared with other conversations can be known.
+      this.matchRest(ids);
+      return;
     }
-    if (high == 0) return;
-    const lowCount = this.probe(unchecked(ids[0]), 0);
-    this.bisect(ids, 0, lowCount, high, highCount);
+    if (guess < length && this.probeHigh(ids, guess)) return;
+    const tail = max(0, length - TAIL_PROBES);
+    for (let i = length - 1; i >= tail; i--) if (i != guess && this.probeHigh(ids, i)) return;
   }
 
-  /** Host of a single key (a session): its slot if alive, else −1. Call before or after `match`. */
+  /** After `match`: finds how much of the chain the other hosts have. */
+  matchRest(ids: StaticArray<u64>): void {
+    if (this.high == 0) return;
+    const lowCount = this.probe(unchecked(ids[0]), 0);
+    this.bisect(ids, 0, lowCount, this.high, this.highCount);
+  }
+
+  /**
+   * Host of a conversation: its slot if alive, else −1; `foundLength` is then the length of the chain that was noted with it.
+   * Call before `match`.
+   */
   find(tag: u64): i32 {
+    this.cache.clear();
     const bucket = this.bucket(tag);
     for (let e = 0; e < BUCKET_ENTRIES; e++) {
       const entry = bucket.entry(e);
-      if (Bucket.tag(entry) == tag && this.isAlive(entry)) return Bucket.slot(entry);
+      if (Bucket.tag(entry) == tag && this.isAlive(entry)) {
+        this.foundLength = Bucket.forks(entry);
+        return Bucket.slot(entry);
+      }
     }
     return -1;
   }
 
-  /** Notes that a single key (a session) is at a host now, and nowhere else. */
-  move(tag: u64, slot: i32): void {
-    this.put(tag, slot, true, false);
+  /** Notes that a conversation is at a host now, and nowhere else. @param length of its chain; 255 stands for any longer one */
+  move(tag: u64, slot: i32, length: i32): void {
+    this.put(tag, slot, length);
   }
 
   /**
    * Notes that a request with this chain goes to a host: inserts what is new there, renews what was found.
-   * @param random any number: which ancestor is renewed besides those probed
+   * @param known deepest boundary that the host was known to have, −1 for none
+   * @param isNew the conversation wasn't known: it leaves the deepest common prefix by a way of its own
+   * @param random any number: whether and which ancestors are renewed
    */
-  record(ids: StaticArray<u64>, length: i32, slot: i32, random: u32): void {
-    const known = unchecked(this.depth[slot]);
+  record(
+    ids: StaticArray<u64>,
+    length: i32,
+    slot: i32,
+    known: i32,
+    isNew: bool,
+    random: u32,
+  ): void {
     for (let i = known + 1; i < length; i++) {
-      if (i >= length - TAIL || isMilestone(ids, i)) this.put(unchecked(ids[i]), slot, false, false);
+      if (i >= length - TAIL || isMilestone(ids, i)) this.put(unchecked(ids[i]), slot, RENEW);
     }
     if (known < 0) return;
-    // A fork: nobody knew more than this common prefix, so this conversation leaves it here.
-    const fork = known == this.deepest && known < length - 1;
-    this.put(unchecked(ids[known]), slot, false, fork);
-    if (known > 0) {
-      this.put(unchecked(ids[0]), slot, false, false);
-      const renewed = milestoneBelow(ids, <i32>(random % <u32>known), 0);
-      if (renewed > 0) this.put(unchecked(ids[renewed]), slot, false, false);
-    }
+    const fork = isNew && known == this.deepest && known < length - 1;
+    this.put(unchecked(ids[known]), slot, fork ? FORK : RENEW);
+    // Ancestors are used as well; they age slowly, so now and then is enough.
+    if (known == 0 || (random & 3) != 0) return;
+    this.put(unchecked(ids[0]), slot, RENEW);
+    const renewed = milestoneBelow(ids, <i32>((random >>> 2) % <u32>known), 0);
+    if (renewed > 0) this.put(unchecked(ids[renewed]), slot, RENEW);
   }
 
   /** Takes back what `record` noted for a host that did not serve the request after all. */
@@ -118,8 +150,14 @@ export class Locations {
     for (let i = max(0, length - TAIL); i < length; i++) this.drop(unchecked(ids[i]), slot);
   }
 
+  /** Probes a candidate for the deepest boundary. */
+  private probeHigh(ids: StaticArray<u64>, i: i32): bool {
+    this.high = i;
+    this.highCount = this.probe(unchecked(ids[i]), i);
+    return this.highCount > 0;
+  }
+
   private begin(): void {
-    this.cache.clear();
     this.probes = 0;
     this.deepest = -1;
     this.forks = 0;
@@ -195,21 +233,25 @@ export class Locations {
     return <f64>(<i32>age < 0 ? 0 : age) * STAMP_TOKENS;
   }
 
-  /** Stamps a tag for a host with the host's clock, taking the most worthless place if it has none. */
-  private put(tag: u64, slot: i32, exclusive: bool, fork: bool): void {
+  /**
+   * Stamps a tag for a host with the host's clock, taking the most worthless place if it has none.
+   * @param what RENEW, FORK (counts one more fork), or a chain length ≥ 0: then the tag is at this host only
+   */
+  private put(tag: u64, slot: i32, what: i32): void {
     const stamp = <u32>(<u64>(unchecked(this.clock[slot]) / STAMP_TOKENS));
     const number = <i32>(tag & this.mask);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const bucket = this.cache.get(number);
       const place = this.place(bucket, tag, slot);
       const present = Bucket.tag(place) == tag && Bucket.slot(place) == slot;
-      if (present && !fork && this.isFresh(place, slot)) {
-        if (!exclusive || bucket.isAlone(place, tag)) return;
+      const noted = present ? Bucket.forks(place) : 0;
+      const forks = what >= 0 ? min(what, 255) : what == FORK ? noted + 1 : noted;
+      if (present && forks == noted && this.isFresh(place, slot)) {
+        if (what < 0 || bucket.isAlone(place, tag)) return;
       }
       const free = Bucket.tag(place) == 0;
-      const forks = present ? Bucket.forks(place) : 0;
-      if (exclusive) bucket.clear(tag);
-      Bucket.write(place, tag, stamp, slot, this.hosts.generation(slot), forks + (fork ? 1 : 0));
+      if (what >= 0) bucket.clear(tag);
+      Bucket.write(place, tag, stamp, slot, this.hosts.generation(slot), forks);
       const result = this.cache.store(bucket);
       if (result == SharedResult.Ok) {
         if (free) this.filled++;
