@@ -217,6 +217,7 @@ export class Decider {
     const length = reader && d.readable ? reader.chain.length : 0;
     const slot = d.conversationTag != 0 ? locations.find(d.conversationTag) : -1;
     r.knownSlot = slot >= 0 && c.usable[slot] ? slot : -1;
+    r.isSession = d.hasSession && r.knownSlot >= 0;
     d.isNew = slot < 0;
     d.chainLength = length;
     if (reader && length > 0) {

@@ -1,5 +1,5 @@
 /** Failed polls are tried again after this many intervals at most. */
-const BACK_OFF_MAX: f64 = 16;
+const BACK_OFF_MAX: f64 = 4;
 /** A poll comes up to this share of its interval early or late, so that gateways don't poll in step. */
 const JITTER: f64 = 0.1;
 /** Longest back-off, ms. */
@@ -36,7 +36,7 @@ export class Schedule {
     return unchecked(this.failures[target]);
   }
 
-  /** The first failure changes nothing; further ones double the interval, to 16 times or 30 s. */
+  /** The first failure changes nothing; further ones double the interval, to 4 times or 30 s. */
   failed(target: i32, nowMs: f64): void {
     const failures = min(unchecked(this.failures[target]) + 1, 16);
     unchecked((this.failures[target] = failures));

@@ -26,7 +26,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const tieMs = w.tieMs * Math.min(r.speedFactor, 1);
   const known = r.knownSlot >= 0;
   const home = known ? r.knownSlot : homeOf(c, r.key);
-  const awayMs = away(c, r, w, known ? STAY_TIES * tieMs : 0);
+  const awayMs = away(c, r, w, known ? stay(c, r, w, tieMs) : 0);
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const prefillFactor = unchecked(c.prefillFactor[slot]);
@@ -74,6 +74,8 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
 const HOME_TOKENS: f64 = 30000;
 /** A known conversation's place is worth this many ties more. */
 const STAY_TIES: f64 = 2;
+/** A session that was named as one leaves its host only for one with so many sequences less in its batch, or as much less to wait. */
+const STAY_SEQUENCES: f64 = 8;
 /** Share of the price that a prompt pays of which nothing is known: it gains nothing at home but agreement. */
 const HOME_COLD: f64 = 1.0 / 6.0;
 /** Mean requests in flight per host at which the rest of the price has halved: under load, being served soon counts more. */
@@ -90,6 +92,14 @@ function away(c: Candidates, r: RequestCost, w: Weights, stayMs: f64): f64 {
   const crowd = meanInFlight(c) / HOME_LIGHT;
   const share = HOME_COLD + (r.isContinued ? 1 : known) / (1 + crowd * crowd);
   return w.home * share * tokens * w.prefillMsPerToken * r.speedFactor + stayMs;
+}
+
+/** Price of leaving the host where a conversation is known to be. */
+function stay(c: Candidates, r: RequestCost, w: Weights, tieMs: f64): f64 {
+  const ties = STAY_TIES * tieMs;
+  if (!r.isSession) return ties;
+  const sequenceMs = w.decodeMsPerSequence * unchecked(c.decodeFactor[r.knownSlot]);
+  return ties + STAY_SEQUENCES * r.outputTokens * sequenceMs;
 }
 
 /** Requests in flight per usable host, as far as this Envoy knows. */

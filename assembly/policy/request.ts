@@ -10,6 +10,8 @@ export class RequestCost {
   knownSlot: i32 = -1;
   /** Whether the prompt holds earlier turns, so that some host has served it before. */
   isContinued: bool = false;
+  /** Whether a session id named the conversation. */
+  isSession: bool = false;
   /** Tokens of the deepest prefix that any host holds, and how many conversations went separate ways from there. */
   sharedTokens: f64 = 0;
   forks: f64 = 0;

@@ -168,7 +168,7 @@ test("a killed server leaves the lists, returns, and has nothing cached then", a
   for (let i = 0; i < 20; i++) assert.ok(!choiceOf(await ask(envoy)).includes(home));
   await fleet.servers[index]?.revive();
   await until("its return", async () => (await listed()) === 3);
-  await wait(1000);
+  await wait(1500);
   const again = await ask(envoy, long);
   if (again["x-warmroute-host"] === home) assert.equal(again["x-warmroute-cached-tokens"], "0");
 });

@@ -147,7 +147,7 @@ test("a good scrape shortens the time only where connection errors were the caus
     fail(gateway, 2, how);
     assert.equal(burst(gateway), 0);
     reachable = true;
-    // Failed polls back off, to 16 intervals.
+    // Failed polls back off, to 4 intervals.
     gateway.host.advance(700);
     const before = recordOf(gateway, BAD).ejectedUntilMs;
     gateway.host.advance(9000);

@@ -80,6 +80,25 @@ test("a session in a hurry overflows to another server, and no earlier than it p
   assert.ok(there >= 4 && there <= 9, `${there} of 12 stayed`);
 });
 
+test("sessions stay where they are while others are served, whatever the order", () => {
+  const gateway = new Gateway(hostNames(3), { workers: 2 });
+  const homes = new Map<number, string | undefined>();
+  const open: Exchange[] = [];
+  let moved = 0;
+  for (let i = 0; i < 400; i++) {
+    const session = (i * 37) % 100;
+    const headers = { "x-session-id": `s-${session}` };
+    const exchange = gateway.send(chat(`turn ${i}`), { worker: i % 2, headers });
+    const home = homes.get(session);
+    if (home && home !== exchange.target) moved++;
+    homes.set(session, exchange.target);
+    open.push(exchange);
+    gateway.host.advance(3);
+    if (open.length >= 8) open.splice((i * 7) % 8, 1)[0]?.answer();
+  }
+  assert.equal(moved, 0);
+});
+
 test("ties: idle servers are all used, one request at a time", () => {
   const { hosts } = scenario<{ hosts: ({ host: string } & Report)[] }>("BC-21.json");
   const reports = Object.fromEntries(hosts.map((host, i) => [`10.0.0.${i + 1}:8000`, host]));
