@@ -262,13 +262,13 @@ export class Decider {
     return true;
   }
 
-  /** Requests at a host by own or reported count, whatever is more; a tenth of a request per share of KV or GPU in use. */
+  /** Requests at a host, own and others'; a tenth of a request per share of KV or GPU in use. */
   private loadOf(slot: i32): f64 {
     const c = this.candidates;
     const fresh = unchecked(c.freshness[slot]);
     const reported = or0(unchecked(c.running[slot])) + or0(unchecked(c.waiting[slot]));
     const shares = or0(unchecked(c.kvUsage[slot])) + or0(unchecked(c.gpuUtilization[slot]));
-    return Math.max(reported * fresh, unchecked(c.inFlight[slot])) + (shares * fresh) / 10;
+    return reported * fresh + unchecked(c.inFlight[slot]) + (shares * fresh) / 10;
   }
 
   /** Usable host that holds the deepest known boundary, −1 for none. */
@@ -319,7 +319,7 @@ export class Decider {
   private batchOf(slot: i32): f64 {
     const running = this.candidates.running[slot];
     const own = this.candidates.inFlight[slot];
-    return isNaN(running) ? own : Math.max(running * this.candidates.freshness[slot], own);
+    return own + or0(running) * this.candidates.freshness[slot];
   }
 }
 

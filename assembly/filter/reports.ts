@@ -66,6 +66,7 @@ export class Reports {
         continue;
       }
       this.noteRestart(at, slot, report, nowMs);
+      this.noteOthers(at, slot, report.running, report.waiting);
       HostRecord.setSampleMs(at, sampleMs);
       HostRecord.setRunning(at, report.running);
       HostRecord.setWaiting(at, report.waiting);
@@ -96,14 +97,33 @@ export class Reports {
       // A report of shares alone doesn't make counts of requests young again.
       const counts = !isNaN(orca.running) || !isNaN(orca.waiting);
       const counted = !isNaN(HostRecord.running(at)) || !isNaN(HostRecord.waiting(at));
-      if (counts || !counted) HostRecord.setSampleMs(at, nowMs);
       if (!isNaN(orca.running)) HostRecord.setRunning(at, orca.running);
       if (!isNaN(orca.waiting)) HostRecord.setWaiting(at, orca.waiting);
+      if (counts) this.noteOthers(at, slot, HostRecord.running(at), HostRecord.waiting(at));
+      if (counts || !counted) HostRecord.setSampleMs(at, nowMs);
       if (!isNaN(orca.kvUsage)) HostRecord.setKvUsage(at, orca.kvUsage);
       this.noteGpu(at, orca.gpuUtilization, nowMs);
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
+  }
+
+  /**
+   * What a report shows beyond what this Envoy knows it has there is others' traffic. Own requests are known better, and
+   * to the moment; a request that began or ended while the report was on its way shows once at most.
+   */
+  private noteOthers(at: usize, slot: i32, running: f64, waiting: f64): void {
+    const inFlight = this.fleet.inFlight;
+    const ownWaiting = <f64>inFlight.waiting(slot);
+    const own = ownWaiting + <f64>inFlight.decoding(slot);
+    if (isNaN(running) && isNaN(waiting)) {
+      HostRecord.noteOthers(at, NaN, NaN);
+      return;
+    }
+    const queued = isNaN(waiting) ? 0 : waiting;
+    const beyond = Math.max((isNaN(running) ? 0 : running) + queued - own, 0);
+    const othersWaiting = Math.min(beyond, Math.max(queued - ownWaiting, 0));
+    HostRecord.noteOthers(at, beyond - othersWaiting, othersWaiting);
   }
 
   /** A GPU's utilisation may come from another page than the engine's signals, and has an age of its own. */

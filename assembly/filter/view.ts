@@ -62,8 +62,8 @@ export class View {
       unchecked((c.cachedTokens[slot] = 0));
       unchecked((c.pendingMs[slot] = inFlight.pendingMs(slot, nowMs)));
       unchecked((c.inFlight[slot] = <f64>(inFlight.waiting(slot) + inFlight.decoding(slot))));
-      unchecked((c.running[slot] = report ? HostRecord.running(at) : NaN));
-      unchecked((c.waiting[slot] = report ? HostRecord.waiting(at) : NaN));
+      unchecked((c.running[slot] = report ? HostRecord.othersRunning(at) : NaN));
+      unchecked((c.waiting[slot] = report ? HostRecord.othersWaiting(at) : NaN));
       unchecked((c.kvUsage[slot] = report ? HostRecord.kvUsage(at) : NaN));
       unchecked((c.gpuUtilization[slot] = this.gpuUtilization(at, nowMs)));
       unchecked((c.freshness[slot] = this.freshness(at, nowMs)));

@@ -19,7 +19,7 @@ export class Candidates {
   readonly pendingMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
   /** Own accounting: requests in flight there. */
   readonly inFlight: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
-  /** Reported requests in the batch, and queued; NaN unknown. */
+  /** Requests of others in the batch, and queued, as reported beyond own ones; NaN unknown. */
   readonly running: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
   readonly waiting: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
   /** Reported shares; NaN unknown. */

@@ -36,11 +36,9 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     // Reports fade to what the busiest reporting host shows, so a host nobody hears from isn't taken for idle.
     const running = fade(unchecked(c.running[slot]), unknownRunning, fresh);
     const waiting = fade(unchecked(c.waiting[slot]), unknownWaiting, fresh);
-    const batch = Math.min(Math.max(running, unchecked(c.inFlight[slot])), BATCH_MAX);
-    const waitMs = Math.max(
-      unchecked(c.pendingMs[slot]),
-      waiting * Math.max(r.meanWorkMs * prefillFactor, WAITING_TOKENS * perTokenMs),
-    );
+    const batch = Math.min(running + unchecked(c.inFlight[slot]), BATCH_MAX);
+    const othersWorkMs = Math.max(r.meanWorkMs * prefillFactor, WAITING_TOKENS * perTokenMs);
+    const waitMs = unchecked(c.pendingMs[slot]) + waiting * othersWorkMs;
 
     const uncached = Math.max(r.promptTokens - unchecked(c.cachedTokens[slot]), 0);
     const prefillMs = uncached * perTokenMs;

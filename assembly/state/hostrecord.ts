@@ -8,12 +8,12 @@
  *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
  *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
  * 112 joined ms 8 · models 2 · 6 · flushed clock 8 · gpu sample time ms 8
- * 144 learned ms 8 · HOST_MODELS × (model hash 8) · HOST_MODELS × (kind 1)
+ * 144 learned ms 8 · others running 4 · waiting 4 · the same of the report before 4 · 4 · HOST_MODELS × (model hash 8) · HOST_MODELS × (kind 1)
  * ```
  */
 /** Models and adapters that are kept per server. */
 export const HOST_MODELS: i32 = 32;
-const HASHES: i32 = 152;
+const HASHES: i32 = 168;
 const KINDS: i32 = HASHES + HOST_MODELS * 8;
 export const HOST_RECORD_BYTES: i32 = HASHES + HOST_MODELS * 9;
 
@@ -124,6 +124,18 @@ export class HostRecord {
   /** When the GPU's utilisation was true, ms: it may come from another page than the engine's signals. */
   @inline static gpuSampleMs(at: usize): f64 { return load<f64>(at + 136); }
   @inline static setGpuSampleMs(at: usize, v: f64): void { store<f64>(at + 136, v); }
+
+  /** Requests of others there: reported beyond own in flight, in the last report and the one before, whichever is less. NaN unknown. */
+  @inline static othersRunning(at: usize): f64 { return Math.min(<f64>load<f32>(at + 152), <f64>load<f32>(at + 160)); }
+  @inline static othersWaiting(at: usize): f64 { return Math.min(<f64>load<f32>(at + 156), <f64>load<f32>(at + 164)); }
+  /** Notes what the next report shows beyond own in flight. */
+  static noteOthers(at: usize, running: f64, waiting: f64): void {
+    const first = isNaN(load<f32>(at + 152)) || HostRecord.sampleMs(at) == 0;
+    store<f32>(at + 160, first ? <f32>running : load<f32>(at + 152));
+    store<f32>(at + 164, first ? <f32>waiting : load<f32>(at + 156));
+    store<f32>(at + 152, <f32>running);
+    store<f32>(at + 156, <f32>waiting);
+  }
   /** Models and adapters that it names; 0 = it names none. */
   @inline static models(at: usize): i32 { return <i32>load<u16>(at + 120); }
   @inline static setModels(at: usize, v: i32): void { store<u16>(at + 120, <u16>min(v, HOST_MODELS)); }
