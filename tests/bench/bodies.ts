@@ -1,4 +1,5 @@
-import { random, words } from "../../tools/seeded.ts";
+import { random } from "../../tools/seeded.ts";
+import { prose } from "./prose.ts";
 
 /** What is replaced by a counter in each request, so that every prompt is new at its end. */
 export const COUNTER = "00000000";
@@ -6,12 +7,15 @@ export const COUNTER = "00000000";
 /** Bytes of the system prompt that all conversations of a body size share, at most. */
 const SYSTEM_BYTES = 8000;
 
+/** Room left at the end, so that a body is seldom larger than what was asked for. */
+const SPARE_BYTES = 200;
+
 /**
- * Chat bodies of `bytes` bytes, one per conversation: a shared system prompt, turns with escapes,
- * code and characters beyond ASCII, and a last user message that ends in `COUNTER`.
+ * Chat bodies of `bytes` bytes, one per conversation: a shared system prompt, turns of ordinary
+ * English, and a last user message that ends in `COUNTER`.
  */
 export function chatBodies(count: number, bytes: number, seed: number, stream: boolean): string[] {
-  const shared = words(random(seed), Math.min(SYSTEM_BYTES, bytes / 4));
+  const shared = prose(random(seed), Math.min(SYSTEM_BYTES, bytes / 4));
   return Array.from({ length: count }, (_unused, i) => {
     const rand = random(seed + 1 + i);
     const messages = [{ role: "system", content: shared }];
@@ -24,11 +28,13 @@ export function chatBodies(count: number, bytes: number, seed: number, stream: b
         stream,
         ...(stream ? { stream_options: { include_usage: true } } : {}),
       });
-    for (let room = bytes - Buffer.byteLength(make()) - 200; room > 0; ) {
+    let room = bytes - Buffer.byteLength(make()) - SPARE_BYTES;
+    while (room > 0) {
       const role = messages.length % 2 === 1 ? "user" : "assistant";
-      const size = Math.min(room, role === "user" ? 400 : 1600) * (0.5 + rand());
-      messages.push({ role, content: words(rand, size) });
-      room = bytes - Buffer.byteLength(make()) - 200;
+      const length = Math.min(room, (role === "user" ? 400 : 1600) * (0.5 + rand()));
+      const message = { role, content: prose(rand, length) };
+      messages.push(message);
+      room -= Buffer.byteLength(JSON.stringify(message)) + 1;
     }
     return make();
   });

@@ -1,5 +1,6 @@
 import { type EnvoyOptions, startEnvoy } from "../../tools/envoy/process.ts";
 import type { Contender, Setting } from "./contender.ts";
+import { withFilter, withoutAccessLog } from "./edit.ts";
 import { luaFilter } from "./lua.ts";
 import { buildThin } from "./thin.ts";
 
@@ -18,19 +19,6 @@ function envoy(name: string, options: (setting: Setting) => Partial<EnvoyOptions
         ...options(setting),
       }),
   };
-}
-
-/** Takes the access log out of the bootstrap. */
-function withoutAccessLog(yaml: string): string {
-  return yaml.replace(/^( *)access_log:\n(?:\1 +.*\n)+/m, "");
-}
-
-/** Puts a filter before the router. */
-function withFilter(yaml: string, filter: object): string {
-  return yaml.replace(
-    /^( *)- name: envoy\.filters\.http\.router$/m,
-    (router, indent: string) => `${indent}- ${JSON.stringify(filter)}\n${router}`,
-  );
 }
 
 /** Envoy alone, the least filter that routes by bodies, warmroute, and Envoy's Lua filter. */

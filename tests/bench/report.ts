@@ -1,9 +1,17 @@
 import type { Load } from "./load.ts";
 
-/** One contender in one round at one body size. */
-export interface Measured extends Load {
-  name: string;
+/** What the routers are measured under. */
+export interface Setting {
   bodyBytes: number;
+  /** Backends behind each router. */
+  hosts: number;
+  /** Whether answers are event streams. */
+  streamed: boolean;
+}
+
+/** One contender in one round of one setting. */
+export interface Measured extends Load, Setting {
+  name: string;
   round: number;
   requestsPerSecond: number;
   /** CPU time of the router per request, in microseconds. */
@@ -13,10 +21,9 @@ export interface Measured extends Load {
   residentBytes: number;
 }
 
-/** A contender's figures at one body size: medians over the rounds. */
-export interface Row {
+/** A contender's figures in one setting: medians over the rounds. */
+export interface Row extends Setting {
   name: string;
-  bodyBytes: number;
   requestsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
@@ -38,14 +45,20 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** The rows of a run: body sizes as they come, contenders as they come; ratios to the first. */
+/** `32k, 3 hosts, streamed`. */
+export function settingName({ bodyBytes, hosts, streamed }: Setting): string {
+  const size = bodyBytes >= 1024 ? `${Math.round(bodyBytes / 1024)}k` : `${bodyBytes}`;
+  return `${size} bodies, ${hosts} hosts, ${streamed ? "streamed" : "plain"} answers`;
+}
+
+/** The rows of a run: settings as they come, contenders as they come; ratios to the first. */
 export function rowsOf(measured: Measured[]): Row[] {
-  const sizes = [...new Set(measured.map(({ bodyBytes }) => bodyBytes))];
+  const settings = new Map(measured.map((one) => [settingName(one), one]));
   const names = [...new Set(measured.map(({ name }) => name))];
-  return sizes.flatMap((bodyBytes) =>
+  return [...settings].flatMap(([setting, { bodyBytes, hosts, streamed }]) =>
     names.flatMap((name) => {
       const of = (wanted: string | undefined) =>
-        measured.filter((one) => one.bodyBytes === bodyBytes && one.name === wanted);
+        measured.filter((one) => settingName(one) === setting && one.name === wanted);
       const own = of(name);
       const first = of(names[0]);
       if (own.length === 0) return [];
@@ -62,6 +75,8 @@ export function rowsOf(measured: Measured[]): Row[] {
         {
           name,
           bodyBytes,
+          hosts,
+          streamed,
           requestsPerSecond: mid("requestsPerSecond"),
           p50Ms: mid("p50Ms"),
           p99Ms: mid("p99Ms"),
@@ -77,45 +92,46 @@ export function rowsOf(measured: Measured[]): Row[] {
   );
 }
 
-/** The rows as a table for the terminal. */
+const HEAD = [
+  "router",
+  "CPU µs/req",
+  "×",
+  "req/s",
+  "×",
+  "p50 ms",
+  "p99 ms",
+  "MiB",
+  "busy",
+  "failed",
+];
+
+/** The rows as tables for the terminal, one per setting; × is the ratio to the first router. */
 export function tableOf(rows: Row[]): string {
-  const head = [
-    "body",
-    "router",
-    "req/s",
-    "×",
-    "CPU µs",
-    "×",
-    "p50 ms",
-    "p99 ms",
-    "MiB",
-    "busy",
-    "failed",
-  ];
   const cells = rows.map((row) => [
-    row.bodyBytes >= 1024 ? `${Math.round(row.bodyBytes / 1024)}k` : String(row.bodyBytes),
     row.name,
-    Math.round(row.requestsPerSecond).toLocaleString("en"),
-    row.rateRatio.toFixed(2),
     row.cpuUs.toFixed(1),
     row.cpuRatio.toFixed(2),
+    Math.round(row.requestsPerSecond).toLocaleString("en"),
+    row.rateRatio.toFixed(2),
     row.p50Ms.toFixed(2),
     row.p99Ms.toFixed(2),
     (row.residentBytes / 2 ** 20).toFixed(0),
     `${Math.round(row.busy * 100)} %`,
     String(row.failed),
   ]);
-  const widths = head.map((title, i) =>
+  const widths = HEAD.map((title, i) =>
     Math.max(title.length, ...cells.map((line) => line[i]?.length ?? 0)),
   );
   const line = (texts: string[]) =>
     texts
-      .map((text, i) => (i === 1 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0)))
+      .map((text, i) => (i === 0 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0)))
       .join("  ");
-  const out = [line(head), widths.map((width) => "─".repeat(width)).join("──")];
-  cells.forEach((texts, i) => {
-    if (i > 0 && texts[0] !== cells[i - 1]?.[0]) out.push("");
-    out.push(line(texts));
-  });
-  return out.join("\n");
+  const rule = widths.map((width) => "─".repeat(width)).join("──");
+  const settings = [...new Set(rows.map(settingName))];
+  return settings
+    .map((setting) => {
+      const own = cells.filter((_cell, i) => settingName(rows[i] as Row) === setting);
+      return [setting, line(HEAD), rule, ...own.map(line)].join("\n");
+    })
+    .join("\n\n");
 }
