@@ -37,7 +37,10 @@ export class Health {
     const states = this.fleet.states;
     if (HostRecord.ejectedUntilMs(states.at(slot)) == 0) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      HostRecord.setTrialMs(states.open(slot), nowMs);
+      const at = states.open(slot);
+      // Another worker may have set it aside, or found it well, in the meantime.
+      if (HostRecord.ejectedUntilMs(at) == 0 || nowMs < HostRecord.ejectedUntilMs(at)) return;
+      HostRecord.setTrialMs(at, nowMs);
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
@@ -49,21 +52,14 @@ export class Health {
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(slot);
       const failures = HostRecord.failures(at) + 1;
-      const onTrial = HostRecord.ejectedUntilMs(at) > 0 && nowMs >= HostRecord.ejectedUntilMs(at);
+      const until = HostRecord.ejectedUntilMs(at);
+      const onTrial = until > 0 && nowMs >= until && HostRecord.trialMs(at) > 0;
       HostRecord.setCause(at, <u8>cause);
       HostRecord.setFailures(at, failures);
       if (onTrial || failures >= this.config.health.failures) {
-        const ejections = HostRecord.ejections(at);
-        const first = <f64>this.config.health.ejectMs;
-        const longest = Math.max(first, <f64>this.config.health.ejectMaxMs);
-        const backOff = first * Math.pow(2, <f64>min(ejections, DOUBLINGS_MAX));
         // Requests that were under way when the host was set aside don't double its time again.
-        if (onTrial || HostRecord.ejectedUntilMs(at) == 0) {
-          HostRecord.setEjections(at, ejections + 1);
-          HostRecord.setEjectedUntilMs(at, nowMs + Math.min(backOff, longest));
-        }
+        if (nowMs >= until) this.eject(at, nowMs);
         HostRecord.setFailures(at, 0);
-        HostRecord.setTrialMs(at, 0);
       }
       if (states.commit(slot)) return;
     }
@@ -114,6 +110,16 @@ export class Health {
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
+  }
+
+  private eject(at: usize, nowMs: f64): void {
+    const ejections = HostRecord.ejections(at);
+    const first = <f64>this.config.health.ejectMs;
+    const longest = Math.max(first, <f64>this.config.health.ejectMaxMs);
+    const backOff = first * Math.pow(2, <f64>min(ejections, DOUBLINGS_MAX));
+    HostRecord.setEjections(at, ejections + 1);
+    HostRecord.setEjectedUntilMs(at, nowMs + Math.min(backOff, longest));
+    HostRecord.setTrialMs(at, 0);
   }
 
   private clear(at: usize): void {
