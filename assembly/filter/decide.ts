@@ -213,7 +213,9 @@ export class Decider {
     const c = this.candidates;
     r.sharedTokens = 0;
     r.forks = 0;
-    r.isContinued = reader != null && reader.chain.messageCount >= CONTINUED_MESSAGES;
+    // A named session goes on too, if not from earlier turns then with later ones.
+    r.isContinued =
+      d.hasSession || (reader != null && reader.chain.messageCount >= CONTINUED_MESSAGES);
     const length = reader && d.readable ? reader.chain.length : 0;
     const slot = d.conversationTag != 0 ? locations.find(d.conversationTag) : -1;
     r.knownSlot = slot >= 0 && c.usable[slot] ? slot : -1;

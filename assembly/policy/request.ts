@@ -8,7 +8,7 @@ export class RequestCost {
   key: u64 = 0;
   /** Usable host slot where the conversation was last, −1 if it is new here. */
   knownSlot: i32 = -1;
-  /** Whether the prompt holds earlier turns, so that some host has served it before. */
+  /** Whether the prompt is part of a longer conversation for sure: it holds earlier turns, or its session is named. */
   isContinued: bool = false;
   /** Whether a session id named the conversation. */
   isSession: bool = false;
