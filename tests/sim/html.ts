@@ -1,7 +1,8 @@
 import type { RunResult } from "./outcome.ts";
-import { type Axis, barChart, type Line, lineChart } from "./plot.ts";
+import { type Line, lineChart, PLOT_STYLE, shadeChart, shadeColor } from "./plot.ts";
 import type { Report } from "./report.ts";
 import { type Summary, ttftMs } from "./summary.ts";
+import { summaryTable } from "./tablehtml.ts";
 
 /** One policy's run with its figures, for the plots. */
 export interface PlotRun {
@@ -10,15 +11,25 @@ export interface PlotRun {
 }
 
 const STYLE = `
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 1080px; padding: 0 1rem;
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 940px; padding: 0 1rem;
   color: #1c2530; background: #fff; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .2rem; }
-p { margin: .2rem 0 .8rem; color: #55606d; }
+h3 { font-size: .95rem; margin: .8rem 0 0; } p { margin: .2rem 0 .8rem; color: #55606d; }
+.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid #dde3ea; }
-th:first-child, td:first-child { text-align: left; } th { font-weight: 600; color: #55606d; }
-.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(480px, 1fr)); gap: 1rem; }
-svg { width: 100%; height: auto; display: block; } svg text { font: 12px system-ui, sans-serif; }
+th, td { text-align: right; padding: .3rem .5rem; border-bottom: 1px solid #dde3ea;
+  white-space: nowrap; }
+th { font-weight: 600; color: #55606d; } th.group { text-align: center; border-bottom: 0; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
+td.best { font-weight: 700; }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .4rem 0; }
+.key { display: inline-block; width: 1.4em; height: .3em; margin-right: .4em;
+  vertical-align: middle; }
+.bars { display: grid; grid-template-columns: max-content 1fr; gap: .3rem .8rem;
+  align-items: center; }
+.bar { height: 1.1em; display: inline-block; vertical-align: middle; margin-right: .5em; }
+.shades { display: inline-block; width: 8em; height: .9em; vertical-align: middle; margin: 0 .5em; }
+@media (max-width: 640px) { body { margin-top: 1rem; } th, td { padding: .3rem .4rem; } }
 `;
 
 const COLORS = [
@@ -26,88 +37,91 @@ const COLORS = [
   "#1971c2",
   "#2b8a3e",
   "#862e9c",
-  "#e67700",
+  "#e6a700",
   "#0b7285",
   "#c2255c",
   "#5f3dc4",
-  "#5c940d",
+  "#74b816",
   "#868e96",
   "#212529",
 ];
 
+/** Bars leave room for their figure. */
+const LONGEST_BAR_PERCENT = 78;
+const COLUMNS_OF_SHADES = 110;
+
 /** A page that stands alone: no scripts, no network. */
 export function htmlPage(report: Report, runs: readonly PlotRun[]): string {
-  const color = (name: string): string => {
-    const at = Object.keys(report.policies).indexOf(name);
-    return COLORS[at % COLORS.length] as string;
-  };
-  const sections = [
+  const names = Object.keys(report.policies);
+  const color = (name: string): string => COLORS[names.indexOf(name) % COLORS.length] as string;
+  const legend = legendOf(names, color);
+  const percent = (share: number): string => `${Math.round(share * 100)} %`;
+  const title = escapeHtml(report.workload);
+  const body = [
+    `<h1>${title}</h1><p>${escapeHtml(about(report))}</p>`,
     summaryTable(runs.map(({ summary }) => summary)),
     section(
       "Time to first token",
-      "Share of requests that had their first token within a time. Further left is better.",
-      lineChart(
-        runs.map((run) => ttftLine(run, color(run.summary.policy))),
-        { label: "TTFT, ms", log: true },
-        { label: "share of requests", log: false, from: 0, to: 1 },
-      ),
+      "Share of requests that had their first token within a time. Further left is better; " +
+        "where a line crosses 50, 90 and 99 % are the p50, p90 and p99 of the table.",
+      legend +
+        lineChart(
+          runs.map((run) => ttftLine(run, color(run.summary.policy))),
+          { label: "time to first token (logarithmic)", log: true, show: duration },
+          {
+            label: "share of requests",
+            from: 0,
+            to: 1,
+            ticks: [0, 0.25, 0.5, 0.75, 0.9, 0.99],
+            show: percent,
+          },
+        ),
     ),
     section(
-      "Cached share of prompt tokens",
-      "What the servers did not have to compute again.",
-      barChart(
-        runs.map(({ summary }) => ({
-          name: summary.policy,
-          color: color(summary.policy),
-          value: summary.cached_token_share,
-        })),
-      ),
+      "Prompt tokens found in a cache",
+      "Of all prompt tokens, those that the servers did not have to compute again. " +
+        "More is better.",
+      cachedBars(runs, color),
     ),
-    report.rates.length > 1 ? goodputSection(report, color) : "",
-    section(
-      "Requests at each server over time",
-      "One line a server, running and waiting. Lines close together are an even load.",
-      `<div class="grid">${runs.map(loadChart).join("")}</div>`,
-    ),
+    report.rates.length > 1
+      ? section(
+          "Goodput against rate",
+          "Share of requests within the goals as more arrive. Higher is better.",
+          legend + goodputChart(report, color, percent),
+        )
+      : "",
+    loadSection(runs),
   ];
-  const about =
-    `${report.servers} servers, ${report.gateways} gateways, rate ${report.rate}, ` +
-    `seed ${report.seed}, ${report.half} of the workload. Goals: TTFT ` +
-    `${report.slo.ttft_ms} ms or ${report.slo.prefill_factor} times the prompt's prefill alone, ` +
-    `${report.slo.tpot_ms} ms per output token.`;
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(report.workload)}</title>
-<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body>
-<h1>${escapeHtml(report.workload)}</h1><p>${escapeHtml(about)}</p>
-${sections.join("\n")}
+<html lang="en"><head><meta charset="utf-8"><title>${title}, warmroute simulation</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>${STYLE}${PLOT_STYLE}</style></head><body>
+${body.join("\n")}
 </body></html>
 `;
 }
 
-function section(title: string, about: string, content: string): string {
-  return `<h2>${title}</h2><p>${about}</p>${content}`;
+function about({ servers, gateways, rate, seed, half, slo }: Report): string {
+  const many = (count: number, name: string) => `${count} ${name}${count === 1 ? "" : "s"}`;
+  return (
+    `${many(servers, "server")} behind ${many(gateways, "gateway")}, ` +
+    `arrivals at ${rate} × the workload's rate, seed ${seed}, ` +
+    `${half === "all" ? "the whole workload" : `${half} half of the workload`}. ` +
+    `Goals: first token within ${duration(slo.ttft_ms)} or ${slo.prefill_factor} times the ` +
+    `prompt's prefill alone, then ${slo.tpot_ms} ms per output token.`
+  );
 }
 
-function summaryTable(summaries: readonly Summary[]): string {
-  const titles = ["policy", "TTFT p50", "p90", "p99 ms", "TPOT p50 ms", "cached", "busiest / mean"];
-  titles.push("within goals", "rejected");
-  const rows = summaries.map((s) =>
-    [
-      s.policy,
-      s.ttft_ms.p50.toFixed(0),
-      s.ttft_ms.p90.toFixed(0),
-      s.ttft_ms.p99.toFixed(0),
-      s.tpot_ms.p50.toFixed(1),
-      `${(100 * s.cached_token_share).toFixed(1)} %`,
-      s.busiest_over_mean.toFixed(2),
-      `${(100 * s.goodput_share).toFixed(1)} %`,
-      `${s.rejected}`,
-    ]
-      .map((cell) => `<td>${escapeHtml(cell)}</td>`)
-      .join(""),
+function section(title: string, text: string, content: string): string {
+  return `<h2>${title}</h2><p>${text}</p>${content}`;
+}
+
+function legendOf(names: readonly string[], color: (name: string) => string): string {
+  const keys = names.map(
+    (name) =>
+      `<span><i class="key" style="background:${color(name)}"></i>${escapeHtml(name)}</span>`,
   );
-  const head = titles.map((title) => `<th>${title}</th>`).join("");
-  return `<table><tr>${head}</tr>${rows.map((row) => `<tr>${row}</tr>`).join("")}</table>`;
+  return `<div class="legend">${keys.join("")}</div>`;
 }
 
 function ttftLine({ result, summary }: PlotRun, color: string): Line {
@@ -116,45 +130,90 @@ function ttftLine({ result, summary }: PlotRun, color: string): Line {
     .map(ttftMs)
     .sort((a, b) => a - b);
   const points: [number, number][] = [];
-  for (let i = 0; i <= 200; i += 1) {
-    const at = Math.min(sorted.length - 1, Math.floor((i / 200) * sorted.length));
+  for (let i = 0; i <= 400; i += 1) {
+    const at = Math.min(sorted.length - 1, Math.floor((i / 400) * sorted.length));
     const value = sorted[at];
-    if (value !== undefined) points.push([Math.max(1, value), i / 200]);
+    if (value !== undefined) points.push([Math.max(1, value), i / 400]);
   }
   return { name: summary.policy, color, points };
 }
 
-function loadChart({ result, summary }: PlotRun): string {
-  const lines = Array.from({ length: result.servers }, (_, server) => ({
-    name: "",
-    color: COLORS[server % COLORS.length] as string,
-    points: result.loads.map(({ atMs, running, waiting }): [number, number] => [
-      atMs / 1000,
-      (running[server] ?? 0) + (waiting[server] ?? 0),
-    ]),
-  }));
-  const y: Axis = { label: summary.policy, log: false, from: 0 };
-  return `<div>${lineChart(lines, { label: "seconds", log: false, from: 0 }, y)}</div>`;
+function cachedBars(runs: readonly PlotRun[], color: (name: string) => string): string {
+  const bars = runs.map(({ summary: { policy, cached_token_share: share } }) => {
+    const width = (share * LONGEST_BAR_PERCENT).toFixed(1);
+    return (
+      `<span>${escapeHtml(policy)}</span><span>` +
+      `<i class="bar" style="width:${width}%;background:${color(policy)}"></i>` +
+      `${(100 * share).toFixed(1)} %</span>`
+    );
+  });
+  return `<div class="bars">${bars.join("")}</div>`;
 }
 
-function goodputSection(report: Report, color: (name: string) => string): string {
+function goodputChart(
+  report: Report,
+  color: (name: string) => string,
+  percent: (share: number) => string,
+): string {
   const lines = Object.keys(report.policies).map((name) => ({
     name,
     color: color(name),
-    points: report.rates.map(({ rate, policies }): [number, number] => [
-      rate,
-      policies[name]?.goodput_share ?? 0,
-    ]),
+    points: report.rates
+      .map(({ rate, policies }): [number, number] => [rate, policies[name]?.goodput_share ?? 0])
+      .sort(([a], [b]) => a - b),
   }));
-  return section(
-    "Goodput against rate",
-    "Share of requests within the goals as the rate of arrivals grows.",
-    lineChart(
-      lines,
-      { label: "rate", log: false },
-      { label: "within goals", log: false, from: 0, to: 1 },
-    ),
+  return lineChart(
+    lines,
+    { label: "arrivals, times the workload's rate", show: (rate) => `${Number(rate.toFixed(2))}` },
+    { label: "requests within the goals", from: 0, to: 1, show: percent },
   );
+}
+
+/** Per policy the requests at each server over time, all on one scale. */
+function loadSection(runs: readonly PlotRun[]): string {
+  const charts = runs.map(({ result, summary }) => ({ result, summary, rows: loadRows(result) }));
+  const top = Math.max(1, ...charts.flatMap(({ rows }) => rows.flat().filter(Number.isFinite)));
+  const shades = Array.from({ length: 5 }, (_unused, i) => shadeColor(i / 4)).join(",");
+  const scale =
+    `<div class="legend"><span>0<i class="shades" ` +
+    `style="background:linear-gradient(to right,#fff,${shades})"></i>${Math.round(top)} requests, ` +
+    "running and waiting</span></div>";
+  const parts = charts.map(({ result, summary, rows }) => {
+    const endSeconds = Math.max(1, (result.loads.at(-1)?.atMs ?? 0) / 1000);
+    const chart = shadeChart(
+      { rows, top, rowName: (row) => `${row + 1}` },
+      { label: "seconds", from: 0, to: endSeconds, show: (seconds) => `${Math.round(seconds)}` },
+    );
+    return `<h3>${escapeHtml(summary.policy)}</h3>${chart}`;
+  });
+  return section(
+    "Requests at each server over time",
+    "One row a server, numbered from 1. Rows of equal shades are an even load; a dark row is a hot " +
+      "server.",
+    scale + parts.join(""),
+  );
+}
+
+/** Mean requests, running and waiting, per server in equal spans of the run. */
+function loadRows({ loads, servers }: RunResult): number[][] {
+  const endMs = Math.max(1, loads.at(-1)?.atMs ?? 1);
+  const columns = Math.max(1, Math.min(COLUMNS_OF_SHADES, loads.length));
+  const samples = new Array<number>(columns).fill(0);
+  const sums = Array.from({ length: servers }, () => new Array<number>(columns).fill(0));
+  for (const { atMs, running, waiting } of loads) {
+    const column = Math.min(columns - 1, Math.floor((atMs / endMs) * columns));
+    samples[column] = (samples[column] as number) + 1;
+    sums.forEach((row, server) => {
+      const requests = (running[server] ?? 0) + (waiting[server] ?? 0);
+      row[column] = (row[column] as number) + requests;
+    });
+  }
+  return sums.map((row) => row.map((sum, column) => sum / (samples[column] as number)));
+}
+
+/** `250 ms`, `2 s`. */
+function duration(ms: number): string {
+  return ms < 1000 ? `${Number(ms.toPrecision(3))} ms` : `${Number((ms / 1000).toPrecision(3))} s`;
 }
 
 function escapeHtml(text: string): string {

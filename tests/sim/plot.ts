@@ -1,81 +1,128 @@
 /** One line of a chart. */
 export interface Line {
-  /** Empty keeps it out of the legend. */
   name: string;
   color: string;
   points: readonly [number, number][];
 }
 
 export interface Axis {
+  /** What it shows, with its unit. */
   label: string;
-  log: boolean;
+  log?: boolean;
   from?: number;
   to?: number;
+  /** Where the labels stand; round numbers by default. */
+  ticks?: readonly number[];
+  /** Text of a value. */
+  show(value: number): string;
 }
 
-export interface Bar {
-  name: string;
-  color: string;
-  /** 0..1 */
-  value: number;
+/** A rectangle of shades: rows of equal length, from left to right. */
+export interface Shades {
+  /** NaN leaves a cell out. */
+  rows: readonly (readonly number[])[];
+  /** The value of the darkest shade. */
+  top: number;
+  /** What a row is called. */
+  rowName(row: number): string;
 }
 
-const WIDTH = 1000;
-const HEIGHT = 360;
-const LEFT = 64;
-const RIGHT = 150;
-const TOP = 14;
-const BOTTOM = 44;
+/** Units of the drawing; a page scales it to its width, see `PLOT_STYLE`. */
+const WIDTH = 760;
+const HEIGHT = 320;
+const LEFT = 78;
+const RIGHT = 24;
+const TOP = 34;
+const BOTTOM = 60;
 const TICKS = 6;
+const ROWS_HEIGHT = 132;
 
-/** A line chart as inline SVG. */
+/** Text is drawn larger where the drawing is scaled down: on a phone. */
+export const PLOT_STYLE = `
+svg { width: 100%; height: auto; display: block; }
+svg text { font: 13px system-ui, sans-serif; fill: #55606d; }
+@media (max-width: 640px) { svg text { font-size: 24px; } }
+`;
+
+/** A line chart as inline SVG; its legend is the page's. */
 export function lineChart(lines: readonly Line[], x: Axis, y: Axis): string {
-  const right = lines.some((line) => line.name !== "") ? RIGHT : 20;
-  const across = scale(x, lines, 0, LEFT, WIDTH - right);
-  const up = scale(y, lines, 1, HEIGHT - BOTTOM, TOP);
-  const parts: string[] = [];
-  for (const value of ticks(x, lines, 0)) {
-    const at = across(value).toFixed(1);
-    parts.push(rule(`M${at} ${TOP}V${HEIGHT - BOTTOM}`));
-    parts.push(label(at, HEIGHT - BOTTOM + 16, "middle", short(value)));
+  const bottom = HEIGHT - BOTTOM;
+  const xs = rangeOf(x, lines, 0);
+  const ys = rangeOf(y, lines, 1);
+  const across = scale(xs, x.log ?? false, LEFT, WIDTH - RIGHT);
+  const up = scale(ys, y.log ?? false, bottom, TOP);
+  const parts = xTicks(xs, x, across, TOP, bottom);
+  for (const value of y.ticks ?? ticksOf(ys, false)) {
+    const at = up(value);
+    parts.push(rule(`M${LEFT} ${at.toFixed(1)}H${WIDTH - RIGHT}`));
+    parts.push(label(LEFT - 8, at + 5, "end", y.show(value)));
   }
-  for (const value of ticks(y, lines, 1)) {
-    const at = up(value).toFixed(1);
-    parts.push(rule(`M${LEFT} ${at}H${WIDTH - right}`));
-    parts.push(label(LEFT - 6, Number(at) + 4, "end", short(value)));
+  parts.push(label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "middle", x.label));
+  parts.push(label(4, TOP - 16, "start", y.label));
+  for (const { color, points } of lines) {
+    const path = points.map(([px, py]) => `${across(px).toFixed(1)} ${up(py).toFixed(1)}`);
+    if (path.length === 0) continue;
+    parts.push(`<path d="M${path.join("L")}" fill="none" stroke="${color}" stroke-width="2.5"/>`);
   }
-  parts.push(label((LEFT + WIDTH - right) / 2, HEIGHT - 8, "middle", x.label));
-  parts.push(label(LEFT + 6, TOP + 12, "start", y.label));
-  lines.forEach((line, i) => {
-    const path = line.points.map(([px, py]) => `${across(px).toFixed(1)} ${up(py).toFixed(1)}`);
-    if (path.length > 0) {
-      parts.push(
-        `<path d="M${path.join("L")}" fill="none" stroke="${line.color}" stroke-width="2"/>`,
-      );
-    }
-    if (line.name === "") return;
-    const at = TOP + 14 + i * 18;
-    parts.push(
-      `<path d="M${WIDTH - RIGHT + 12} ${at}h18" stroke="${line.color}" stroke-width="3"/>`,
-    );
-    parts.push(label(WIDTH - RIGHT + 36, at + 4, "start", line.name));
-  });
   return svg(HEIGHT, parts);
 }
 
-/** Horizontal bars of shares. */
-export function barChart(bars: readonly Bar[]): string {
-  const height = 22;
-  const parts = bars.map((bar, i) => {
-    const at = TOP + i * height;
-    const length = Math.max(1, bar.value * (WIDTH - 260)).toFixed(1);
-    return (
-      label(140, at + 14, "end", bar.name) +
-      `<rect x="150" y="${at + 3}" width="${length}" height="${height - 8}" fill="${bar.color}"/>` +
-      label(156 + Number(length), at + 14, "start", `${(100 * bar.value).toFixed(1)} %`)
-    );
+/** Rows of shades over an axis from `from` to `to`, as inline SVG. */
+export function shadeChart(shades: Shades, x: Axis & { from: number; to: number }): string {
+  const { rows, top } = shades;
+  const height = ROWS_HEIGHT / Math.max(1, rows.length);
+  const bottom = TOP / 2 + ROWS_HEIGHT;
+  const across = scale([x.from, x.to], false, LEFT, WIDTH - RIGHT);
+  const parts: string[] = [];
+  rows.forEach((row, i) => {
+    const at = TOP / 2 + i * height;
+    // The first and the last are enough to read the rest, at any number of rows.
+    if (i === 0 || i === rows.length - 1) {
+      parts.push(label(LEFT - 8, at + height / 2 + 5, "end", shades.rowName(i)));
+    }
+    const cell = (WIDTH - RIGHT - LEFT) / row.length;
+    for (let from = 0; from < row.length; ) {
+      const shade = shadeOf(row[from] as number, top);
+      let to = from + 1;
+      while (to < row.length && shadeOf(row[to] as number, top) === shade) to++;
+      if (shade > 0) {
+        parts.push(
+          `<rect x="${(LEFT + from * cell).toFixed(1)}" y="${at.toFixed(1)}" ` +
+            `width="${((to - from) * cell + 0.2).toFixed(1)}" height="${(height - 1).toFixed(1)}" ` +
+            `fill="${shadeColor(shade / SHADES)}"/>`,
+        );
+      }
+      from = to;
+    }
   });
-  return svg(TOP * 2 + bars.length * height, parts);
+  parts.push(...xTicks([x.from, x.to], x, across, bottom, bottom + 4));
+  parts.push(label((LEFT + WIDTH - RIGHT) / 2, bottom + BOTTOM - 6, "middle", x.label));
+  return svg(bottom + BOTTOM, parts);
+}
+
+const SHADES = 12;
+
+function shadeOf(value: number, top: number): number {
+  if (!(value > 0) || !(top > 0)) return 0;
+  return Math.max(1, Math.round(Math.min(1, value / top) * SHADES));
+}
+
+/** From a light yellow over orange to a dark red, by a share of 0..1. */
+export function shadeColor(share: number): string {
+  return `hsl(${(48 - 48 * share).toFixed(0)} 90% ${(90 - 60 * share).toFixed(0)}%)`;
+}
+
+function xTicks(
+  range: [number, number],
+  x: Axis,
+  across: (value: number) => number,
+  top: number,
+  bottom: number,
+): string[] {
+  return (x.ticks ?? ticksOf(range, x.log ?? false)).flatMap((value) => {
+    const at = across(value).toFixed(1);
+    return [rule(`M${at} ${top}V${bottom}`), label(at, bottom + 23, "middle", x.show(value))];
+  });
 }
 
 function svg(height: number, parts: readonly string[]): string {
@@ -87,10 +134,10 @@ function rule(path: string): string {
 }
 
 function label(x: number | string, y: number, anchor: string, text: string): string {
-  return `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="#55606d">${text}</text>`;
+  return `<text x="${x}" y="${y}" text-anchor="${anchor}">${text}</text>`;
 }
 
-function range(axis: Axis, lines: readonly Line[], at: 0 | 1): [number, number] {
+function rangeOf(axis: Axis, lines: readonly Line[], at: 0 | 1): [number, number] {
   let from = axis.from ?? Number.POSITIVE_INFINITY;
   let to = axis.to ?? Number.NEGATIVE_INFINITY;
   for (const line of lines) {
@@ -99,28 +146,23 @@ function range(axis: Axis, lines: readonly Line[], at: 0 | 1): [number, number] 
       if (axis.to === undefined) to = Math.max(to, point[at]);
     }
   }
-  if (!(from < to)) return [0, 1];
-  return [from, to];
+  return from < to ? [from, to] : [0, 1];
 }
 
 function scale(
-  axis: Axis,
-  lines: readonly Line[],
-  at: 0 | 1,
+  [from, to]: [number, number],
+  log: boolean,
   start: number,
   end: number,
 ): (value: number) => number {
-  const [from, to] = range(axis, lines, at);
-  const map = axis.log ? Math.log : (value: number): number => value;
-  const low = map(axis.log ? Math.max(from, 1e-6) : from);
-  const high = map(to);
-  return (value) => start + ((map(value) - low) / (high - low)) * (end - start);
+  const map = log ? (value: number): number => Math.log(Math.max(value, 1e-6)) : Number;
+  return (value) => start + ((map(value) - map(from)) / (map(to) - map(from))) * (end - start);
 }
 
-function ticks(axis: Axis, lines: readonly Line[], at: 0 | 1): number[] {
-  const [from, to] = range(axis, lines, at);
+/** Round numbers within a range: powers of ten on a logarithmic axis. */
+function ticksOf([from, to]: [number, number], log: boolean): number[] {
   const found: number[] = [];
-  if (axis.log) {
+  if (log) {
     for (let power = 10 ** Math.ceil(Math.log10(Math.max(from, 1e-6))); power <= to; power *= 10) {
       found.push(power);
     }
@@ -133,9 +175,4 @@ function ticks(axis: Axis, lines: readonly Line[], at: 0 | 1): number[] {
     found.push(value);
   }
   return found;
-}
-
-function short(value: number): string {
-  if (Math.abs(value) >= 1000) return `${Number((value / 1000).toPrecision(3))}k`;
-  return `${Number(value.toPrecision(3))}`;
 }

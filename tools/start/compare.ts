@@ -62,7 +62,7 @@ async function run(
     });
 
   const screen = new Screen();
-  const title = `warmroute  ${SERVERS} servers each, ${rate} requests/s each, seed ${seed}`;
+  const title = `${SERVERS} servers each, ${rate} requests/s each`;
   const view = setInterval(
     () => {
       if (isTerminal) screen.draw(liveView(title, shown(), nowMs(), seconds));

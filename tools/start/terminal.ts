@@ -36,7 +36,7 @@ const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 export function bar(share: number, columns: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, share || 0)) * columns * 8);
   const full = "█".repeat(eighths >> 3) + (EIGHTHS[eighths & 7] ?? "");
-  return padEnd(full, columns);
+  return full + dim("·".repeat(Math.max(0, columns - width(full))));
 }
 
 const STEPS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];

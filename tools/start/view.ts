@@ -21,9 +21,10 @@ export interface Shown {
 }
 
 const LABEL_COLUMNS = 24;
-const FLEET_COLUMNS = 30;
+/** With the label 80 columns, as narrow as terminals are. */
+const FLEET_COLUMNS = 27;
 const BAR_COLUMNS = 16;
-const SPARK_COLUMNS = 28;
+const SPARK_COLUMNS = 24;
 const SPARK_SPAN_MS = 1000;
 
 /** `412 ms`, `3.21 s`, or a dash. */
@@ -60,13 +61,13 @@ export function liveView(title: string, fleets: Shown[], nowMs: number, seconds:
   const most = Math.max(1, ...fleets.flatMap(({ figures }) => figures.computedTokens));
   return [
     "",
-    `  ${bold(title)}  ${dim(time)} ${dim(bar(nowMs / (seconds * 1000), 20))}`,
+    `  ${bold(title)}  ${bar(nowMs / (seconds * 1000), 10)} ${dim(time)}`,
     "",
     row(
       "",
       each(({ name }, colour) => colour(bold(name))),
     ),
-    row(dim("time to first token"), []),
+    row("time to first token", []),
     row(
       "  half of them within",
       each(({ figures }) => bold(milliseconds(figures.p50Ms))),
@@ -80,10 +81,10 @@ export function liveView(title: string, fleets: Shown[], nowMs: number, seconds:
       each(({ figures }) => bold(milliseconds(figures.p99Ms))),
     ),
     row(
-      `  ${dim(`last ${(SPARK_SPAN_MS * SPARK_COLUMNS) / 1000} s`)}`,
+      `  half, last ${(SPARK_SPAN_MS * SPARK_COLUMNS) / 1000} s`,
       spark.map((values, i) => (colours[i] ?? blue)(sparkline(values, top))),
     ),
-    "",
+    row("", [dim(`each second; a full block is ${milliseconds(top)}`)]),
     row(
       "prompt found in cache",
       each(
@@ -97,14 +98,14 @@ export function liveView(title: string, fleets: Shown[], nowMs: number, seconds:
     ),
     row(
       "requests",
-      each(
-        ({ figures }) =>
-          `${figures.done} answered, ${figures.inFlight} in flight` +
-          (figures.failed > 0 ? red(`, ${figures.failed} failed`) : ""),
+      each(({ figures }) =>
+        figures.failed > 0
+          ? `${figures.done} answered, ${red(`${figures.failed} failed`)}`
+          : `${figures.done} answered, ${figures.inFlight} open`,
       ),
     ),
     "",
-    row(dim("tokens computed by server"), []),
+    row("prompt tokens computed", []),
     ...Array.from({ length: servers }, (_unused, i) =>
       row(
         `  server ${i + 1}`,
@@ -130,12 +131,12 @@ export function summary(fleets: Shown[]): string[] {
     [
       "cached share of prompts",
       (f) => percent(f.cachedShare),
-      `${((warm.figures.cachedShare - plain.figures.cachedShare) * 100).toFixed(0)} points more`,
+      points(plain.figures.cachedShare, warm.figures.cachedShare),
     ],
     [
       "prompt tokens computed",
-      (f) => short(f.computedTokens.reduce((sum, tokens) => sum + tokens, 0)),
-      "",
+      (f) => short(computed(f)),
+      fewer(computed(plain.figures), computed(warm.figures)),
     ],
     ["busiest over mean", (f) => f.busiestOverMean.toFixed(2), ""],
     ["requests answered", (f) => String(f.done), ""],
@@ -144,10 +145,10 @@ export function summary(fleets: Shown[]): string[] {
   const head = `  ${padEnd("", 26)}${padStart(plain.name, 20)}${padStart(warm.name, 14)}`;
   return [
     bold(head),
-    dim(`  ${"─".repeat(26 + 20 + 14 + 20)}`),
+    dim(`  ${"─".repeat(26 + 20 + 14 + 18)}`),
     ...lines.map(([label, of, gain]) => {
       const cells = padStart(of(plain.figures), 20) + padStart(bold(of(warm.figures)), 14);
-      return `  ${padEnd(label, 26)}${cells}   ${gain.endsWith("slower") ? red(gain) : green(gain)}`;
+      return `  ${padEnd(label, 26)}${cells}   ${/slower|less|more tokens/.test(gain) ? red(gain) : green(gain)}`;
     }),
   ];
 }
@@ -157,4 +158,23 @@ function times(before: number, after: number): string {
   if (!(before > 0 && after > 0)) return "";
   const ratio = before / after;
   return ratio >= 1 ? `${ratio.toFixed(1)} × faster` : `${(1 / ratio).toFixed(1)} × slower`;
+}
+
+/** Tokens that a fleet's servers computed. */
+function computed({ computedTokens }: Figures): number {
+  return computedTokens.reduce((sum, tokens) => sum + tokens, 0);
+}
+
+/** By how many percent points the second is above the first. */
+function points(before: number, after: number): string {
+  const difference = Math.round(after * 100) - Math.round(before * 100);
+  if (Number.isNaN(difference)) return "";
+  return `${Math.abs(difference)} points ${difference < 0 ? "less" : "more"}`;
+}
+
+/** By how much the second count is below the first. */
+function fewer(before: number, after: number): string {
+  if (!(before > 0)) return "";
+  const share = Math.round((1 - after / before) * 100);
+  return share < 0 ? `${-share} % more tokens` : `${share} % fewer`;
 }
