@@ -257,7 +257,7 @@ for (const [what, order] of [
       await inParallel(Array.from({ length: 24 }), 8, async () => {
         if ((await ask(envoy))["x-warmroute-host"] === bad) served++;
       });
-      return served >= 5;
+      return served > 0;
     });
   });
 }

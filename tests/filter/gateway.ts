@@ -75,7 +75,9 @@ export class Gateway {
       const vm = this.host.createVm(filterModule(), { vmId: "warmroute" });
       const root = vm.createRoot({ rootId: "warmroute", config });
       if (!root.accepted) {
-        throw new Error(`configuration refused: ${this.host.logs.map((l) => l.message).join("; ")}`);
+        throw new Error(
+          `configuration refused: ${this.host.logs.map((l) => l.message).join("; ")}`,
+        );
       }
       this.roots.push(root);
     }
@@ -158,9 +160,14 @@ export class Exchange {
   /** Ends the answer: its body. */
   end(options: AnswerOptions = {}): this {
     // As predicted, unless the test says otherwise: then the filter learns nothing odd from it.
-    const promptTokens = Number(this.stream.property("warmroute.prompt_tokens") ?? this.debug("prompt-tokens") ?? 20);
+    const promptTokens = Number(
+      this.stream.property("warmroute.prompt_tokens") ?? this.debug("prompt-tokens") ?? 20,
+    );
     const cachedTokens = Number(this.debug("cached-tokens") ?? 0);
-    this.stream.responseBody(options.body ?? usageBody({ promptTokens, cachedTokens, ...options }), true);
+    this.stream.responseBody(
+      options.body ?? usageBody({ promptTokens, cachedTokens, ...options }),
+      true,
+    );
     return this;
   }
 

@@ -51,7 +51,11 @@ test("in flight: counted once each way, whatever the end", () => {
   r3?.answer({ status: 503 });
   r3?.stream.done();
   assert.equal(at(), 0);
-  for (let i = 0; i < 5; i++) gateway.send(chat(`s${i}`)).begin().end();
+  for (let i = 0; i < 5; i++)
+    gateway
+      .send(chat(`s${i}`))
+      .begin()
+      .end();
   assert.equal(at(), 0);
 });
 

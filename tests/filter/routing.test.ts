@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { chat, Exchange, Gateway, hostNames, tally } from "./gateway.ts";
+import { chat, type Exchange, Gateway, hostNames, tally } from "./gateway.ts";
 
 const fixture = (name: string, folder = "bodies") =>
   readFileSync(new URL(`../fixtures/${folder}/${name}`, import.meta.url), "utf8");
@@ -66,7 +66,9 @@ test("unrelated prompts match nothing and spread; salts, adapters, models and te
     salted: Record<string, unknown>[];
     salted_messages: unknown[];
   };
-  const gateway = new Gateway(hostNames(3), { config: { affinity: { tenant_header: "x-tenant" } } });
+  const gateway = new Gateway(hostNames(3), {
+    config: { affinity: { tenant_header: "x-tenant" } },
+  });
   const seen = new Set<string>();
   const targets: (string | undefined)[] = [];
   for (const request of cases.requests) {
@@ -90,7 +92,8 @@ test("unrelated prompts match nothing and spread; salts, adapters, models and te
 test("one after another, different idle requests use every host", () => {
   const gateway = new Gateway(hostNames(4));
   const targets: (string | undefined)[] = [];
-  for (let i = 0; i < 40; i++) targets.push(gateway.send(chat(`question ${i * 7919}`)).answer().target);
+  for (let i = 0; i < 40; i++)
+    targets.push(gateway.send(chat(`question ${i * 7919}`)).answer().target);
   assert.equal(tally(targets).size, 4);
 });
 
