@@ -15,6 +15,7 @@ import { hashBytes } from "../prefix/hash";
 const PATH = text(":path");
 const METHOD = text(":method");
 const POST = text("POST");
+const GET = text("GET");
 const CONTENT_TYPE = text("content-type");
 const CONTENT_ENCODING = text("content-encoding");
 const CONTENT_LENGTH = text("content-length");
@@ -34,6 +35,10 @@ export class Intake {
   apiHash: u64 = 0;
   /** Path of the Responses API. */
   isResponses: bool = false;
+  /** Path without query; valid within the callback that read it. */
+  pathPtr: usize = 0;
+  pathLen: i32 = 0;
+  isGet: bool = false;
   /** Hash of the session header that came first in `affinity.headers`, 0 for none. */
   sessionHash: u64 = 0;
   /** Hash of the tenant header, 0 for none. */
@@ -50,6 +55,8 @@ export class Intake {
     this.readable = true;
     this.apiHash = 0;
     this.isResponses = false;
+    this.pathLen = 0;
+    this.isGet = false;
     this.sessionHash = 0;
     this.tenantHash = 0;
     this.contentLength = -1;
@@ -72,7 +79,10 @@ export class Intake {
           if (equalsText(name, length, PATH)) path = this.readPath(config, value, size);
           break;
         case 7:
-          if (equalsText(name, length, METHOD)) post = equalsText(value, size, POST);
+          if (equalsText(name, length, METHOD)) {
+            post = equalsText(value, size, POST);
+            this.isGet = equalsText(value, size, GET);
+          }
           break;
         case 12:
           if (equalsText(name, length, CONTENT_TYPE)) this.readType(value, size);
@@ -109,6 +119,8 @@ export class Intake {
   private readPath(config: Config, ptr: usize, len: i32): bool {
     let size = 0;
     while (size < len && load<u8>(ptr + size) != 0x3f) size++;
+    this.pathPtr = ptr;
+    this.pathLen = size;
     this.apiHash = hashBytes(ptr, size);
     const tail = size - RESPONSES.len;
     this.isResponses = tail >= 0 && equalsText(ptr + tail, RESPONSES.len, RESPONSES);

@@ -25,6 +25,7 @@ import { Held } from "./held";
 import { Intake } from "./intake";
 import { Poller } from "./poll";
 import { Pool } from "./pool";
+import { Status } from "./status";
 import { Stream } from "./stream";
 
 const PLUGIN_ROOT_ID = path("plugin_root_id");
@@ -40,6 +41,7 @@ export class Root extends RootContext {
   readonly explain: Explain = new Explain(this);
   readonly answers: Answers = new Answers(this);
   readonly feedback: Feedback = new Feedback(this);
+  readonly status: Status = new Status(this);
   readonly pool: Pool = new Pool(this);
   readonly heldStreams: Held = new Held(this);
   /** Set when the first configuration is taken; streams exist only afterwards. */

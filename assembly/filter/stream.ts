@@ -66,6 +66,9 @@ export class Stream extends StreamContext {
       root.stats.internalErrors.add(1);
       return HeadersStatus.Continue;
     }
+    if (intake.isGet && root.status.answer(intake.pathPtr, intake.pathLen)) {
+      return HeadersStatus.StopIteration;
+    }
     if (!intake.inference || endOfStream) return HeadersStatus.Continue;
     const d = this.decision;
     d.apiHash = intake.apiHash;

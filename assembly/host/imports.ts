@@ -12,6 +12,7 @@ export {
   proxy_get_header_map_pairs,
   proxy_get_header_map_value,
   proxy_get_log_level,
+  proxy_get_metric,
   proxy_get_property,
   proxy_get_shared_data,
   proxy_http_call,

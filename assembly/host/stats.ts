@@ -1,5 +1,5 @@
 import { text } from "../bytes";
-import { proxy_define_metric, proxy_increment_metric, proxy_record_metric } from "./imports";
+import { proxy_define_metric, proxy_get_metric, proxy_increment_metric, proxy_record_metric } from "./imports";
 import { VALUE_CELL } from "./memory";
 
 const enum MetricType {
@@ -42,6 +42,13 @@ export class Gauge {
 
   set(value: u64): void {
     if (this.id) proxy_record_metric(this.id, value);
+  }
+
+  /** The value that all VMs share, 0 if it can't be read. */
+  get(): u64 {
+    store<u64>(VALUE_CELL, 0);
+    if (this.id) proxy_get_metric(this.id, VALUE_CELL);
+    return load<u64>(VALUE_CELL);
   }
 
   add(n: i64): void {
