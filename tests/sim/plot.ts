@@ -30,11 +30,12 @@ export interface Shades {
 /** Units of the drawing; a page scales it to its width, see `PLOT_STYLE`. */
 const WIDTH = 760;
 const HEIGHT = 320;
-const LEFT = 78;
+const LEFT = 86;
 const RIGHT = 24;
-const TOP = 34;
+const TOP = 44;
 const BOTTOM = 60;
 const TICKS = 6;
+const ROWS_TOP = 14;
 const ROWS_HEIGHT = 132;
 
 /** Text is drawn larger where the drawing is scaled down: on a phone. */
@@ -58,7 +59,7 @@ export function lineChart(lines: readonly Line[], x: Axis, y: Axis): string {
     parts.push(label(LEFT - 8, at + 5, "end", y.show(value)));
   }
   parts.push(label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "middle", x.label));
-  parts.push(label(4, TOP - 16, "start", y.label));
+  parts.push(label(4, TOP - 22, "start", y.label));
   for (const { color, points } of lines) {
     const path = points.map(([px, py]) => `${across(px).toFixed(1)} ${up(py).toFixed(1)}`);
     if (path.length === 0) continue;
@@ -71,11 +72,11 @@ export function lineChart(lines: readonly Line[], x: Axis, y: Axis): string {
 export function shadeChart(shades: Shades, x: Axis & { from: number; to: number }): string {
   const { rows, top } = shades;
   const height = ROWS_HEIGHT / Math.max(1, rows.length);
-  const bottom = TOP / 2 + ROWS_HEIGHT;
+  const bottom = ROWS_TOP + ROWS_HEIGHT;
   const across = scale([x.from, x.to], false, LEFT, WIDTH - RIGHT);
   const parts: string[] = [];
   rows.forEach((row, i) => {
-    const at = TOP / 2 + i * height;
+    const at = ROWS_TOP + i * height;
     // The first and the last are enough to read the rest, at any number of rows.
     if (i === 0 || i === rows.length - 1) {
       parts.push(label(LEFT - 8, at + height / 2 + 5, "end", shades.rowName(i)));
