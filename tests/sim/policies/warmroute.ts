@@ -1,5 +1,5 @@
-import { WASM } from "../../../tools/paths.ts";
 import { existsSync, readFileSync } from "node:fs";
+import { WASM } from "../../../tools/paths.ts";
 import type { Call } from "../../host/calls.ts";
 import type { Stream } from "../../host/stream.ts";
 import { chatBody } from "../body.ts";
