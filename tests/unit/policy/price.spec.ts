@@ -106,7 +106,7 @@ describe("price", () => {
     for (let key = 1; key <= 100; key++) {
       const many = request(2050, mix(key, 3));
       many.sharedTokens = 2000;
-      many.forks = 50;
+      many.forks = 200;
       if (choose(c, many) != 1) elsewhere++;
     }
     expect(elsewhere).toBeGreaterThan(50);
