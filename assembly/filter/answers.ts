@@ -15,6 +15,7 @@ import { Phase, Stream } from "./stream";
 const STATUS = text(":status");
 const CONTENT_TYPE = text("content-type");
 const CONTENT_ENCODING = text("content-encoding");
+const RETRY_AFTER = text("retry-after");
 const EVENT_STREAM = text("text/event-stream");
 const UPSTREAM_ADDRESS = path("upstream", "address");
 const CODE_DETAILS = path("response", "code_details");
@@ -48,6 +49,9 @@ export class Answers {
     this.settle(stream, actual, now);
     if (local) {
       if (served.slot >= 0 && this.isUpstreamsFault()) root.health.failed(served.slot, FailureCause.Connect, now);
+    } else if (actual >= 0 && this.isPushBack(served.status)) {
+      served.pushedBack = true;
+      root.admission.pushedBack(actual, <f64>parseDecimal(outPtr, outLen), now);
     } else if (actual >= 0 && served.status >= 500) {
       root.health.failed(actual, FailureCause.Answer, now);
     }
@@ -85,7 +89,7 @@ export class Answers {
     if (served.slot >= 0) {
       if (!served.complete && this.wasReset()) {
         root.health.failed(served.slot, FailureCause.Connect, now);
-      } else if (served.status == 0) {
+      } else if (served.status == 0 || served.pushedBack) {
         root.health.abandoned(served.slot);
       } else if (served.complete && served.status < 500) {
         root.health.succeeded(served.slot, now);
@@ -102,7 +106,13 @@ export class Answers {
       if (served.complete && served.status == 200) root.feedback.learn(stream, now);
     }
     root.explain.finished(stream);
+    if (served.slot >= 0) root.admission.wake();
     served.slot = -1;
+  }
+
+  /** Whether the server asks for less: not a failure. Reads how long for. */
+  private isPushBack(status: i32): bool {
+    return (status == 429 || status == 503) && getHeader(HeaderMap.Response, RETRY_AFTER);
   }
 
   /** Moves the request to the host that really served it, where that isn't the one it was counted on. */
@@ -194,5 +204,6 @@ export class Answers {
       served.contextTokens,
       now,
     );
+    this.root.admission.wake();
   }
 }

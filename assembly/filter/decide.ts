@@ -1,5 +1,7 @@
 import { RequestReader } from "../body/request";
 import { conversationKey } from "../prefix/key";
+import { Heavy } from "../admission/heavy";
+import { Room } from "../admission/room";
 import { Config } from "../config/config";
 import { capBand, meanOutput } from "../cost/output";
 import { promptTokens } from "../cost/tokens";
@@ -10,6 +12,7 @@ import { price } from "../policy/price";
 import { Reason } from "../policy/reason";
 import { RequestCost } from "../policy/request";
 import { Weights } from "../policy/weights";
+import { MAX_ENTRIES } from "../prefix/chain";
 import { mix } from "../prefix/hash";
 import { Learned } from "../state/learned";
 import { Decision, MODEL_BYTES } from "./decision";
@@ -48,6 +51,11 @@ export class Decider {
   private reuseShare: f64 = 0;
   /** Spreads what has no key; also picks which ancestors are renewed. */
   private counter: u64 = 0;
+  /** Learns which prompts are heavy, and from where they are: tokens to prefill. */
+  readonly heavy: Heavy = new Heavy();
+  heavyFromTokens: f64 = Infinity;
+  /** Hosts that the last request could have gone to. */
+  usableHosts: i32 = 0;
 
   constructor(
     private config: Config,
@@ -76,8 +84,47 @@ export class Decider {
     if (reader) this.identify(d, reader);
     else this.identifyOpaque(d);
     this.estimate(d, nowMs);
+    this.choose(d, reader, nowMs);
+    if (d.choice.count > 0) this.learnMeans(d);
+  }
+
+  /** Decides anew for a request that `keep` prepared. */
+  decideAgain(d: Decision, nowMs: f64): void {
+    this.choose(d, null, nowMs);
+  }
+
+  /** Whether a host has room for the request that was decided for last. */
+  hasRoom(slot: i32): bool {
+    return unchecked(this.candidates.room[slot]) != Room.None;
+  }
+
+  /** Whether a host is known to have nothing to do. */
+  isIdle(slot: i32): bool {
+    return this.view.isIdle(this.candidates, slot);
+  }
+
+  /** Draws conclusions from the prompts that came: now and then. */
+  learnHeavy(): void {
+    const configured = this.config.admission.heavyPromptTokens;
+    this.heavy.learn();
+    this.heavyFromTokens = configured > 0 ? <f64>configured : this.heavy.fromTokens;
+  }
+
+  /** Keeps of the body what deciding anew takes. */
+  keep(d: Decision, reader: RequestReader): void {
+    let tokens = d.boundaryTokens;
+    if (!tokens) {
+      tokens = new StaticArray<f64>(MAX_ENTRIES);
+      d.boundaryTokens = tokens;
+    }
+    for (let i = 0; i < d.chainLength; i++) unchecked((tokens[i] = this.tokensAt(d, reader, i)));
+  }
+
+  private choose(d: Decision, reader: RequestReader | null, nowMs: f64): void {
     this.fleet.inFlight.refreshSome(nowMs);
+    this.view.meanWorkMs = this.meanWorkMs;
     const usable = this.view.fill(this.candidates, d.modelHash, nowMs);
+    this.usableHosts = usable;
     if (usable == 0) {
       d.choice.count = 0;
       if (d.readable) d.reason = Reason.Cold;
@@ -93,6 +140,7 @@ export class Decider {
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
     price(this.candidates, r, this.weights);
+    if (this.view.isCrowded) this.keepRoom(r);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);
   }
@@ -119,7 +167,9 @@ export class Decider {
 
   /** Running means, from what a request was expected to cost. */
   private learnMeans(d: Decision): void {
-    const workMs = Math.max(d.promptTokens - d.cachedTokens, 0) * this.weights.prefillMsPerToken;
+    const tokens = Math.max(d.promptTokens - d.cachedTokens, 0);
+    const workMs = tokens * this.weights.prefillMsPerToken;
+    this.heavy.note(tokens);
     this.meanWorkMs += (workMs - this.meanWorkMs) * MEAN_WEIGHT;
     if (d.promptTokens > 0) {
       this.reuseShare += (d.cachedTokens / d.promptTokens - this.reuseShare) * MEAN_WEIGHT;
@@ -213,27 +263,28 @@ export class Decider {
     const c = this.candidates;
     r.sharedTokens = 0;
     r.forks = 0;
+    if (reader && d.readable) {
+      d.chainLength = reader.chain.length;
+      d.isContinued = reader.chain.messageCount >= CONTINUED_MESSAGES;
+      d.nonceSkipped = reader.facts.nonceSkipped;
+      memory.copy(changetype<usize>(d.chain), changetype<usize>(reader.chain.ids), d.chainLength << 3);
+    }
     // A named session goes on too, if not from earlier turns then with later ones.
-    r.isContinued =
-      d.hasSession || (reader != null && reader.chain.messageCount >= CONTINUED_MESSAGES);
-    const length = reader && d.readable ? reader.chain.length : 0;
+    r.isContinued = d.hasSession || d.isContinued;
+    const length = d.chainLength;
     const slot = d.conversationTag != 0 ? locations.find(d.conversationTag) : -1;
     r.knownSlot = slot >= 0 && c.usable[slot] ? slot : -1;
     r.isSession = d.hasSession && r.knownSlot >= 0;
     d.isNew = slot < 0;
-    d.chainLength = length;
-    if (reader && length > 0) {
-      memory.copy(changetype<usize>(d.chain), changetype<usize>(reader.chain.ids), length << 3);
-    }
     locations.match(d.chain, length, slot < 0 ? -1 : guess(locations.foundLength, length));
     // Where the conversation is, in the least loaded place, nothing that others have could be worth more.
     if (slot >= 0 && !this.isBest(r.knownSlot)) locations.matchRest(d.chain);
-    if (!reader || length == 0) {
+    if (length == 0) {
       if (r.knownSlot >= 0) c.cachedTokens[r.knownSlot] = d.promptTokens * OPAQUE_CACHED_SHARE;
       return;
     }
     // A nonce ahead of the prompt spoils the engine's cache whatever the chain says: the conversation only stays in ties.
-    if (reader.facts.nonceSkipped) return;
+    if (d.nonceSkipped) return;
     for (let slot = 0; slot < c.count; slot++) {
       const depth = unchecked(locations.depth[slot]);
       if (unchecked(c.usable[slot]) && depth >= 0) {
@@ -245,6 +296,17 @@ export class Decider {
       r.forks = <f64>locations.forks;
       // A prefix that nobody else went on from yet is taken to be this conversation's own.
       if (r.knownSlot < 0 && r.forks == 0) r.knownSlot = this.deepestHost();
+    }
+  }
+
+  /** Leaves the room that is kept for light prompts to those whose uncached part is light. */
+  private keepRoom(r: RequestCost): void {
+    const c = this.candidates;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (unchecked(c.room[slot]) != Room.Light) continue;
+      const tokens = r.promptTokens - unchecked(c.cachedTokens[slot]);
+      const room = tokens < this.heavyFromTokens ? Room.All : Room.None;
+      unchecked((c.room[slot] = <u8>room));
     }
   }
 
@@ -284,7 +346,11 @@ export class Decider {
   }
 
   /** Prompt tokens up to a boundary of the chain. */
-  private tokensAt(d: Decision, reader: RequestReader, index: i32): f64 {
+  private tokensAt(d: Decision, reader: RequestReader | null, index: i32): f64 {
+    if (!reader) {
+      const kept = d.boundaryTokens;
+      return kept ? unchecked(kept[index]) : 0;
+    }
     const chain = reader.chain;
     const bytes = <f64>unchecked(chain.bytes[index]);
     const fixed = <f64>unchecked(chain.fixedTokens[index]);
@@ -305,7 +371,6 @@ export class Decider {
     d.costMs = c.costMs[slot];
     d.nextCostMs = d.choice.count > 1 ? c.costMs[d.choice.slots[1]] : NaN;
     d.batch = this.batchOf(slot);
-    this.learnMeans(d);
     if (!d.readable) return;
     let most: f64 = 0;
     for (let i = 0; i < c.count; i++) {

@@ -53,6 +53,11 @@ export class Decision {
   /** Boundaries of the prompt (prefix/chain.ts), kept until it is known who served; the body's reader is free before. */
   readonly chain: StaticArray<u64> = new StaticArray<u64>(MAX_ENTRIES);
   chainLength: i32 = 0;
+  /** Prompt tokens up to each boundary, while the request is held: then its body's reader is free. Made at the first hold. */
+  boundaryTokens: StaticArray<f64> | null = null;
+  /** Whether the prompt holds earlier turns; whether a nonce ahead of it spoils the engine's cache. */
+  isContinued: bool = false;
+  nonceSkipped: bool = false;
   promptTokens: f64 = 0;
   cachedTokens: f64 = 0;
   /** Age of what is expected to be cached, as a share of the host's cache capacity. */
@@ -94,6 +99,8 @@ export class Decision {
     this.anyModelTag = 0;
     this.isNew = true;
     this.chainLength = 0;
+    this.isContinued = false;
+    this.nonceSkipped = false;
     this.promptTokens = 0;
     this.cachedTokens = 0;
     this.cachedAge = 0;

@@ -4,7 +4,7 @@ import { logError } from "../host/log";
 import { SharedResult, getShared, setShared } from "../host/shareddata";
 import { continueRequest, setEffectiveContext } from "../host/stream";
 import { Root } from "./root";
-import { Stream } from "./stream";
+import { Phase, Stream } from "./stream";
 
 /** A held request without any body callback, or with a stalled body, is released after this, ms. */
 const RELEASE_MS: f64 = 1000;
@@ -95,7 +95,7 @@ export class Held {
       this.root.stats.headersNotHeld.add(1);
       stream.releaseUnread();
     }
-    continueRequest();
+    if (stream.phase == Phase.Sent) continueRequest();
     setEffectiveContext(this.root.id);
   }
 }

@@ -1,5 +1,6 @@
 import { Text, equalsText, lowerEquals, parseDecimal, text } from "../bytes";
 import { Config } from "../config/config";
+import { parsePriority } from "../admission/priority";
 import { isInferencePath } from "../config/paths";
 import {
   HeaderMap,
@@ -20,6 +21,9 @@ const CONTENT_TYPE = text("content-type");
 const CONTENT_ENCODING = text("content-encoding");
 const CONTENT_LENGTH = text("content-length");
 const IDENTITY = text("identity");
+const REQUEST_TIMEOUT = text("x-request-timeout-ms");
+const EXPECTED_TIMEOUT = text("x-envoy-expected-rq-timeout-ms");
+const SLO_TTFT = text("x-slo-ttft-ms");
 const RESPONSES = text("/responses");
 const CHARSET = text("charset=");
 const JSON_TYPE = text("json");
@@ -45,6 +49,13 @@ export class Intake {
   tenantHash: u64 = 0;
   /** Declared body size in bytes, −1 unknown. */
   contentLength: i64 = -1;
+  /** Hash of the header that names the tenant for fair shares, 0 for none. */
+  shareHash: u64 = 0;
+  /** −100..100, higher first. */
+  priority: i32 = 0;
+  /** The client's own deadline for the answer, and its goal for the first token, from now: ms, 0 for none. */
+  deadlineMs: f64 = 0;
+  goalMs: f64 = 0;
 
   /**
    * Reads the request's headers, and removes every copy of the routing header that the client sent.
@@ -60,11 +71,17 @@ export class Intake {
     this.sessionHash = 0;
     this.tenantHash = 0;
     this.contentLength = -1;
+    this.shareHash = 0;
+    this.priority = 0;
+    this.deadlineMs = 0;
+    this.goalMs = 0;
     const count = readPairs(HeaderMap.Request);
     if (count < 0) return false;
     const sessions = config.affinity.headers;
     const tenant = config.affinity.tenantHeader;
     const routing = config.routing.header;
+    const priority = config.admission.priorityHeader;
+    const share = config.admission.tenantHeader;
     let sessionRank = sessions.length;
     let post = false;
     let path = false;
@@ -87,6 +104,9 @@ export class Intake {
         case 12:
           if (equalsText(name, length, CONTENT_TYPE)) this.readType(value, size);
           break;
+        case 13:
+          if (equalsText(name, length, SLO_TTFT)) this.goalMs = durationMs(value, size);
+          break;
         case 14:
           if (equalsText(name, length, CONTENT_LENGTH)) {
             this.contentLength = parseDecimal(value, size);
@@ -96,6 +116,12 @@ export class Intake {
           if (equalsText(name, length, CONTENT_ENCODING)) {
             if (size > 0 && !lowerEquals(value, size, IDENTITY)) this.readable = false;
           }
+          break;
+        case 20:
+          if (equalsText(name, length, REQUEST_TIMEOUT)) this.readDeadline(value, size);
+          break;
+        case 30:
+          if (equalsText(name, length, EXPECTED_TIMEOUT)) this.readDeadline(value, size);
           break;
       }
       if (size > 0) {
@@ -108,12 +134,24 @@ export class Intake {
         if (tenant.len > 0 && equalsText(name, length, tenant)) {
           this.tenantHash = hashBytes(value, size);
         }
+        if (share.len > 0 && equalsText(name, length, share)) {
+          this.shareHash = hashBytes(value, size);
+        }
+        if (priority.len > 0 && equalsText(name, length, priority)) {
+          this.priority = parsePriority(value, size);
+        }
       }
       if (equalsText(name, length, routing)) steered = true;
     }
     if (steered) removeHeader(HeaderMap.Request, routing);
     this.inference = post && path;
     return true;
+  }
+
+  /** Of several deadlines the earliest counts. */
+  private readDeadline(ptr: usize, len: i32): void {
+    const ms = durationMs(ptr, len);
+    if (ms > 0 && (this.deadlineMs == 0 || ms < this.deadlineMs)) this.deadlineMs = ms;
   }
 
   private readPath(config: Config, ptr: usize, len: i32): bool {
@@ -143,6 +181,12 @@ export class Intake {
     const isUtf8 = len - from >= UTF.len && lowerEquals(ptr + from, UTF.len, UTF);
     if (!isUtf8) this.readable = indexOfLower(ptr + from, len - from, ASCII) == 0;
   }
+}
+
+/** A header's milliseconds; 0 where it states none. */
+function durationMs(ptr: usize, len: i32): f64 {
+  const ms = parseDecimal(ptr, len);
+  return ms > 0 ? <f64>ms : 0;
 }
 
 const TEXT_PLAIN = text("text/plain");

@@ -14,6 +14,7 @@ import { mix } from "../prefix/hash";
 import { Source } from "../state/hosts";
 import { casGaveUp } from "../state/record";
 import { Stats } from "../stats/stats";
+import { Admission, TICK_MS } from "./admission";
 import { Answers } from "./answers";
 import { Decider } from "./decide";
 import { Decision } from "./decision";
@@ -26,10 +27,9 @@ import { Intake } from "./intake";
 import { Poller } from "./poll";
 import { Pool } from "./pool";
 import { Status } from "./status";
-import { Stream } from "./stream";
+import { Phase, Stream } from "./stream";
 
 const PLUGIN_ROOT_ID = path("plugin_root_id");
-const TICK_MS: u32 = 50;
 const SCRATCH_BYTES: i32 = 2048;
 const scratch: usize = heap.alloc(SCRATCH_BYTES);
 
@@ -42,6 +42,7 @@ export class Root extends RootContext {
   readonly answers: Answers = new Answers(this);
   readonly feedback: Feedback = new Feedback(this);
   readonly status: Status = new Status(this);
+  readonly admission: Admission = new Admission(this);
   readonly pool: Pool = new Pool(this);
   readonly heldStreams: Held = new Held(this);
   /** Set when the first configuration is taken; streams exist only afterwards. */
@@ -51,6 +52,7 @@ export class Root extends RootContext {
   private healthOrNull: Health | null = null;
   private deciderOrNull: Decider | null = null;
   private poller: Poller | null = null;
+  private tickedMs: f64 = 0;
   private casGaveUpSeen: u64 = 0;
   private filledSeen: u64 = 0;
   private evictedSeen: u64 = 0;
@@ -83,7 +85,13 @@ export class Root extends RootContext {
 
   onTick(): void {
     const now = nowMs();
+    this.admission.tick(now);
+    // While requests are held ticks come more often; the rest keeps its pace.
+    const passedMs = now - this.tickedMs;
+    if (passedMs >= 0 && passedMs < <f64>TICK_MS * 0.9) return;
+    this.tickedMs = now;
     this.fleet.refresh(now);
+    this.decider.learnHeavy();
     this.heldStreams.tick(now);
     const poller = this.poller;
     if (poller) poller.tick(now, this.fleet.lease.hold(now));
@@ -99,11 +107,25 @@ export class Root extends RootContext {
     return this.deciderOrNull ? this.pool.takeStream() : null;
   }
 
-  /** Decides for a request, sets the header that carries the choice, and counts the request on its host. */
+  /** Lets held requests go before nobody comes back to them. */
+  onDone(): bool {
+    if (this.deciderOrNull) this.admission.releaseAll(nowMs());
+    return true;
+  }
+
+  /** Decides for a request: it goes, is held, or is answered; its phase says which. */
   send(stream: Stream, reader: RequestReader | null, now: f64): void {
     const d = stream.decision;
     const startNs = nowNs();
     this.decider.decide(d, reader, now);
+    stream.phase = this.admission.judge(stream, reader, now);
+    if (stream.phase == Phase.Sent) this.dispatch(stream, now);
+    this.stats.decisionTime.record((nowNs() - startNs) / 1000);
+  }
+
+  /** Sets the header that carries the choice, and counts the request on its host. */
+  dispatch(stream: Stream, now: f64): void {
+    const d = stream.decision;
     stream.served.sentMs = now;
     if (d.choice.count > 0 && this.config.routing.mode == RoutingMode.Enforce) {
       const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
@@ -117,7 +139,6 @@ export class Root extends RootContext {
         d.choice.count = 0;
       }
     }
-    this.stats.decisionTime.record((nowNs() - startNs) / 1000);
   }
 
   /** Counts a request as waiting for its first token on a host. */
@@ -182,6 +203,7 @@ export class Root extends RootContext {
     const health = new Health(config, fleet);
     this.healthOrNull = health;
     this.deciderOrNull = new Decider(config, fleet, health);
+    this.decider.learnHeavy();
     this.poller = new Poller(this);
     setTickPeriodMs(TICK_MS);
   }

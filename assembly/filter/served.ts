@@ -24,6 +24,8 @@ export class Served {
   status: i32 = 0;
   /** The answer is an event stream, so its first byte is the first token. */
   eventStream: bool = false;
+  /** The server asked for less (429 or 503 with `retry-after`). */
+  pushedBack: bool = false;
   /** Another host than the first choice served it. */
   fellBack: bool = false;
   /** The answer came to its end. */
@@ -45,6 +47,7 @@ export class Served {
     this.clockAtFirst = 0;
     this.status = 0;
     this.eventStream = false;
+    this.pushedBack = false;
     this.fellBack = false;
     this.complete = false;
   }

@@ -8,6 +8,7 @@ import {
   StreamContext,
   TrailersStatus,
 } from "../host/contexts";
+import { Ticket } from "../admission/ticket";
 import { outLen, outPtr } from "../host/memory";
 import { Decision } from "./decision";
 import { Root } from "./root";
@@ -19,6 +20,10 @@ export const enum Phase {
   Passing,
   /** Headers are held, the body is being read. */
   Reading,
+  /** Decided, and held until a server has room. */
+  Queued,
+  /** Answered 429. */
+  Refused,
   /** Decided and released; the answer is awaited. */
   Sent,
   /** Its answer has begun. */
@@ -39,7 +44,9 @@ export class Stream extends StreamContext {
   reader: RequestReader | null = null;
   usage: UsageReader | null = null;
   /** Bytes of the request's body that were read. */
-  private seen: i32 = 0;
+  bodyBytes: i32 = 0;
+  /** Its place in the queue. */
+  readonly ticket: Ticket = new Ticket();
   /** When the headers were held, or the body last made progress, ms. */
   heldMs: f64 = 0;
   /** Whether its large body is watched for stalling. */
@@ -52,7 +59,8 @@ export class Stream extends StreamContext {
   /** Makes a pooled stream new. */
   begin(): void {
     this.phase = Phase.Passing;
-    this.seen = 0;
+    this.bodyBytes = 0;
+    this.ticket.reset();
     this.heldMs = 0;
     this.watched = false;
     this.decision.reset();
@@ -76,17 +84,18 @@ export class Stream extends StreamContext {
     d.headerSessionHash = intake.sessionHash;
     d.tenantHash = intake.tenantHash;
     d.contentLength = intake.contentLength;
+    this.takeWishes();
     this.phase = Phase.Reading;
     if (!root.canHold) root.stats.headersNotHeld.add(1);
     if (!intake.readable || !root.canHold) {
       this.decide(null);
-      return HeadersStatus.Continue;
+      return this.headersStatus();
     }
     const reader = root.pool.takeReader();
     if (!reader) {
       // More requests are being read at once than memory is set aside for: this one is routed unread.
       this.decide(null);
-      return HeadersStatus.Continue;
+      return this.headersStatus();
     }
     this.reader = reader;
     root.heldStreams.add(this);
@@ -94,12 +103,12 @@ export class Stream extends StreamContext {
   }
 
   onRequestBody(size: i32, endOfStream: bool): DataStatus {
-    if (this.phase != Phase.Reading) return DataStatus.Continue;
+    if (this.phase != Phase.Reading) return this.bodyStatus();
     const root = this.root;
     root.heldStreams.prove();
     const reader = this.reader;
     if (!reader) return DataStatus.Continue;
-    const until = min(size, root.config.inspectLimitBytes - this.seen);
+    const until = min(size, root.config.inspectLimitBytes - this.bodyBytes);
     let read = 0;
     while (read < until) {
       if (!getBuffer(BufferType.RequestBody, read, min(PIECE_BYTES, until - read))) break;
@@ -107,12 +116,12 @@ export class Stream extends StreamContext {
       read += outLen;
       reader.feed(outPtr, outLen);
     }
-    this.seen += read;
-    if (endOfStream || read < size || this.seen >= root.config.inspectLimitBytes) {
+    this.bodyBytes += read;
+    if (endOfStream || read < size || this.bodyBytes >= root.config.inspectLimitBytes) {
       this.readToEnd(!endOfStream || read < size);
-      return DataStatus.Continue;
+      return this.bodyStatus();
     }
-    root.heldStreams.progress(this, this.seen);
+    root.heldStreams.progress(this, this.bodyBytes);
     // Not …AndBuffer: that answers 413 over the buffer limit. This one shows each chunk once and only slows the client down.
     return DataStatus.StopIterationAndWatermark;
   }
@@ -120,12 +129,15 @@ export class Stream extends StreamContext {
   onRequestTrailers(count: i32): TrailersStatus {
     // Trailers come in place of an end with the last chunk.
     if (this.phase == Phase.Reading && this.reader) this.readToEnd(false);
-    return TrailersStatus.Continue;
+    return this.isHeld ? TrailersStatus.StopIteration : TrailersStatus.Continue;
   }
 
   onResponseHeaders(count: i32, endOfStream: bool): HeadersStatus {
     if (this.phase == Phase.Sent || this.phase == Phase.Passing) {
       this.root.answers.headers(this, endOfStream);
+    } else if (this.isHeld) {
+      // An answer of Envoy's own, or of the filter's.
+      this.root.explain.respond(this, false);
     }
     return HeadersStatus.Continue;
   }
@@ -179,7 +191,31 @@ export class Stream extends StreamContext {
 
   private decide(reader: RequestReader | null): void {
     this.root.send(this, reader, nowMs());
-    this.phase = Phase.Sent;
+  }
+
+  /** What its headers ask of admission. */
+  private takeWishes(): void {
+    const intake = this.root.intake;
+    const ticket = this.ticket;
+    ticket.priority = intake.priority;
+    ticket.tenant = intake.shareHash;
+    if (intake.deadlineMs == 0 && intake.goalMs == 0) return;
+    const now = nowMs();
+    if (intake.deadlineMs > 0) ticket.deadlineMs = now + intake.deadlineMs;
+    if (intake.goalMs > 0) ticket.goalMs = now + intake.goalMs;
+  }
+
+  /** Whether it waits for room, or was answered instead: in either case nothing of it goes on from a callback. */
+  get isHeld(): bool {
+    return this.phase == Phase.Queued || this.phase == Phase.Refused;
+  }
+
+  private headersStatus(): HeadersStatus {
+    return this.isHeld ? HeadersStatus.StopAllIterationAndWatermark : HeadersStatus.Continue;
+  }
+
+  private bodyStatus(): DataStatus {
+    return this.isHeld ? DataStatus.StopIterationAndWatermark : DataStatus.Continue;
   }
 
   /** Ends the stream once, however it ended. */
@@ -189,6 +225,7 @@ export class Stream extends StreamContext {
       this.root.explain.passing(this);
     } else {
       if (this.phase == Phase.Reading) this.root.heldStreams.remove(this);
+      if (this.phase == Phase.Queued) this.root.admission.abandon(this, nowMs());
       this.root.answers.end(this);
     }
     this.dropReader();

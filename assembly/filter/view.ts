@@ -1,8 +1,10 @@
+import { Limits, Load, Room, isIdle, roomAt } from "../admission/room";
 import { Config, MetricsSource } from "../config/config";
 import { factorOr1 } from "../cost/speed";
 import { Candidates } from "../policy/candidates";
+import { WAITING_TOKENS } from "../policy/price";
 import { HostRecord } from "../state/hostrecord";
-import { STAMP_TOKENS } from "../state/layout";
+import { MAX_HOSTS, STAMP_TOKENS } from "../state/layout";
 import { Fleet } from "./fleet";
 import { Health } from "./health";
 import { Models } from "./models";
@@ -23,6 +25,17 @@ export class View {
   private models: Models;
   /** When the first of the servers joined, as of the last choice. */
   private firstJoinedMs: f64 = Infinity;
+  private limits: Limits = new Limits();
+  private load: Load = new Load();
+  /** Prefill ms of a mean request at the priors: what one reported waiting request stands for. */
+  meanWorkMs: f64 = 0;
+  /** Whether requests are held: then those that were sent since a server's report count as waiting on top of it. */
+  isHolding: bool = false;
+  /** Whether some usable host had no room for some at the last `fill`. */
+  isCrowded: bool = false;
+  /** By slot: which report was seen last, and own requests without a first token when it was seen. */
+  private seenMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  private waitingThen: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
 
   constructor(
     private config: Config,
@@ -30,6 +43,11 @@ export class View {
     private health: Health,
   ) {
     this.models = new Models(fleet.states);
+    const limits = this.limits;
+    limits.maxWaitMs = <f64>config.admission.maxWaitMs;
+    limits.maxWaiting = <f64>config.admission.maxWaiting;
+    limits.maxKvUsage = config.admission.maxKvUsage;
+    limits.heavyShare = config.admission.heavyShare;
   }
 
   /**
@@ -44,6 +62,8 @@ export class View {
     let firstJoinedMs: f64 = Infinity;
     const isScraped = this.config.metrics.source != MetricsSource.None;
     const lateMs = LATE_TIES * this.config.cost.tieMs;
+    const limited = this.config.admission.enabled;
+    this.isCrowded = false;
     c.count = hosts.count;
     for (let slot = 0; slot < c.count; slot++) {
       const at = this.fleet.states.at(slot);
@@ -57,7 +77,6 @@ export class View {
       const report = HostRecord.sampleMs(at) > 0;
       const capacity = this.capacityTokens(slot);
       const clock = inFlight.clockTokens(slot);
-      unchecked((c.room[slot] = 1));
       unchecked((c.hash[slot] = hosts.hash(slot)));
       unchecked((c.cachedTokens[slot] = 0));
       unchecked((c.pendingMs[slot] = inFlight.pendingMs(slot, nowMs)));
@@ -70,6 +89,9 @@ export class View {
       unchecked((c.prefillFactor[slot] = unchecked(speeds.prefill[slot])));
       unchecked((c.decodeFactor[slot] = unchecked(speeds.decode[slot])));
       unchecked((c.fill[slot] = Math.min(1, clock / capacity)));
+      const room = limited ? this.room(c, slot, capacity, nowMs) : Room.All;
+      if (room != Room.All) this.isCrowded = true;
+      unchecked((c.room[slot] = <u8>room));
       const joinedMs = HostRecord.joinedMs(at);
       if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
       const workMs = unchecked(c.pendingMs[slot]) + unchecked(c.inFlight[slot]) * SLOW_START_REQUEST_MS;
@@ -80,6 +102,52 @@ export class View {
     }
     this.firstJoinedMs = firstJoinedMs;
     return model == 0 ? usable : usable - this.models.apply(c, model);
+  }
+
+  /** Whether a host of the last `fill` is known to have nothing to do. */
+  isIdle(c: Candidates, slot: i32): bool {
+    this.describe(c, slot);
+    return isIdle(this.load);
+  }
+
+  /** Whether the speed of a host has been learned. */
+  isLearned(slot: i32): bool {
+    return HostRecord.prefillFactor(this.fleet.states.at(slot)) > 0;
+  }
+
+  private room(c: Candidates, slot: i32, capacity: f64, nowMs: f64): Room {
+    const at = this.fleet.states.at(slot);
+    if (<f64>HostRecord.pushedBackUntilS(at) * 1000 > nowMs) return Room.None;
+    this.describe(c, slot);
+    const load = this.load;
+    const sampleMs = HostRecord.sampleMs(at);
+    const waiting = this.fleet.inFlight.waiting(slot);
+    if (sampleMs != unchecked(this.seenMs[slot])) {
+      unchecked((this.seenMs[slot] = sampleMs));
+      unchecked((this.waitingThen[slot] = waiting));
+    }
+    const perTokenMs = this.config.cost.prefillMsPerToken;
+    if (this.isHolding) {
+      const since = <f64>max(0, waiting - unchecked(this.waitingThen[slot]));
+      load.waiting += since;
+      load.kvUsage += (since * this.meanWorkMs) / perTokenMs / capacity;
+    }
+    const workMs = Math.max(this.meanWorkMs, WAITING_TOKENS * perTokenMs);
+    const reportedMs = load.waiting * workMs * unchecked(c.prefillFactor[slot]);
+    load.isLearned = this.isLearned(slot);
+    load.waitMs = unchecked(c.pendingMs[slot]);
+    if (reportedMs > load.waitMs) load.waitMs = reportedMs;
+    return roomAt(load, this.limits);
+  }
+
+  /** What is known to be at a host: reports that aren't stale, and own accounting. */
+  private describe(c: Candidates, slot: i32): void {
+    const load = this.load;
+    const isFresh = unchecked(c.freshness[slot]) > 0;
+    load.inFlight = unchecked(c.inFlight[slot]);
+    load.running = isFresh ? unchecked(c.running[slot]) : NaN;
+    load.waiting = isFresh ? unchecked(c.waiting[slot]) : NaN;
+    load.kvUsage = isFresh ? unchecked(c.kvUsage[slot]) : NaN;
   }
 
   /** By how much what is under way at a host that joined late counts over what it is: 4 at first, 0 from SLOW_START_MS on. */

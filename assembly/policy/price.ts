@@ -7,7 +7,7 @@ import { Weights } from "./weights";
 /** Engine batches end here: more running requests than this wait instead. */
 const BATCH_MAX: f64 = 256;
 /** A reported waiting request is at least of this size, whatever this gateway's own are like: tokens. */
-const WAITING_TOKENS: f64 = 256;
+export const WAITING_TOKENS: f64 = 256;
 
 /**
  * Expected milliseconds of a request on each usable host, into `costMs`:

@@ -12,6 +12,8 @@ export const enum Reason {
   Deadline,
 }
 export const REASONS: i32 = 10;
+/** From here on they are causes of a 429. */
+export const FIRST_REJECTION: i32 = Reason.QueueFull;
 
 /** Name of a reason, as in headers, logs and statistics. */
 export function reasonName(reason: i32): string {

@@ -7,7 +7,7 @@
  *  40 start time s 8 · prompt tokens 8 · good scrape ms 8
  *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
  *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
- * 112 joined ms 8 · models 2 · 6 · flushed clock 8 · gpu sample time ms 8
+ * 112 joined ms 8 · models 2 · 2 · pushed back until s 4 · flushed clock 8 · gpu sample time ms 8
  * 144 learned ms 8 · others running 4 · waiting 4 · the same of the report before 4 · 4 · HOST_MODELS × (model hash 8) · HOST_MODELS × (kind 1)
  * ```
  */
@@ -136,6 +136,9 @@ export class HostRecord {
     store<f32>(at + 152, <f32>running);
     store<f32>(at + 156, <f32>waiting);
   }
+  /** It asked to be sent nothing until then (429 or 503 with `retry-after`): seconds since 1970, 0 for not. */
+  @inline static pushedBackUntilS(at: usize): u32 { return load<u32>(at + 124); }
+  @inline static setPushedBackUntilS(at: usize, v: u32): void { store<u32>(at + 124, v); }
   /** Models and adapters that it names; 0 = it names none. */
   @inline static models(at: usize): i32 { return <i32>load<u16>(at + 120); }
   @inline static setModels(at: usize, v: i32): void { store<u16>(at + 120, <u16>min(v, HOST_MODELS)); }

@@ -37,6 +37,10 @@ export class InFlight {
   private clockSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   private newestMax: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
 
+  /** Held by the other workers' queues, and bytes of their bodies. */
+  private heldSum: i32 = 0;
+  private heldBytesSum: f64 = 0;
+
   constructor(
     keys: Keys,
     private hosts: HostDirectory,
@@ -98,6 +102,16 @@ export class InFlight {
     const work = unchecked(this.workSum[slot]) + RowView.workMs(own);
     const newest = max(unchecked(this.newestMax[slot]), RowView.newestMs(own));
     return max(0.0, work - max(0.0, nowMs - newest));
+  }
+
+  /** Requests that wait in this Envoy's queues, over all workers. */
+  held(): i32 {
+    return this.heldSum + RowView.held(this.own.bytes);
+  }
+
+  /** Bytes of their bodies. */
+  heldBytes(): f64 {
+    return this.heldBytesSum + RowView.heldBytes(this.own.bytes);
   }
 
   /** Token clock of a host: tokens ever inserted into its cache by this Envoy. */
@@ -163,6 +177,8 @@ export class InFlight {
 
   private sum(nowMs: f64): void {
     const hosts = this.hosts.count;
+    this.heldSum = 0;
+    this.heldBytesSum = 0;
     for (let slot = 0; slot < hosts; slot++) {
       unchecked((this.waitingSum[slot] = 0));
       unchecked((this.decodingSum[slot] = 0));
@@ -179,6 +195,10 @@ export class InFlight {
 
   private addRow(row: OtherRow, nowMs: f64): void {
     const alive = nowMs - row.heartbeatMs < ROW_DEAD_MS;
+    if (alive) {
+      this.heldSum += RowView.held(row.bytes);
+      this.heldBytesSum += RowView.heldBytes(row.bytes);
+    }
     const count = min(RowView.count(row.bytes), this.hosts.count);
     for (let slot = 0; slot < count; slot++) {
       const box = RowView.box(row.bytes, slot);

@@ -8,10 +8,10 @@
  * │version 4 │count 4 │  8     │ │len 1│gen 1│sources 1│flags 1│  4   │last seen 8 │address 48   │ …
  * └──────────┴────────┴────────┘ └─────┴─────┴─────────┴───────┴──────┴────────────┴─────────────┘
  *
- * worker row          32-byte head, then one box a host slot                       one value a worker
- * ┌──────────┬─────┬──────────────┬──────────┬────────┐ ┌────┬────┬─────┬───┬──────┬─────────┬─────────┬───────┐
- * │version 4 │seq 4│heartbeat ms 8│instance 8│count 4+4│ │ q 2│ d 2│gen 1│ 3 │work 4│context 4│newest 8 │clock 8│ …
- * └──────────┴─────┴──────────────┴──────────┴────────┘ └────┴────┴─────┴───┴──────┴─────────┴─────────┴───────┘
+ * worker row          40-byte head, then one box a host slot                       one value a worker
+ * ┌──────────┬─────┬──────────────┬──────────┬───────┬──────┬────────────┐ ┌───┬───┬─────┬───┬──────┬─────────┬────────┬───────┐
+ * │version 4 │seq 4│heartbeat ms 8│instance 8│count 4│held 4│held bytes 8│ │q 2│d 2│gen 1│ 3 │work 4│context 4│newest 8│clock 8│ …
+ * └──────────┴─────┴──────────────┴──────────┴───────┴──────┴────────────┘ └───┴───┴─────┴───┴──────┴─────────┴────────┴───────┘
  *
  * location bucket     8-byte head, then 31 entries                                 one value a bucket
  * ┌──────────┬─────┐ ┌───────┬───────────────────────┬───────┬──────┬───────┐
@@ -22,7 +22,7 @@
  */
 
 /** Raised whenever any layout here changes. */
-export const LAYOUT_VERSION: u32 = 2;
+export const LAYOUT_VERSION: u32 = 3;
 
 /** Most hosts that one namespace can know; a slot number fits u16. */
 export const MAX_HOSTS: i32 = 512;
@@ -33,7 +33,7 @@ export const DIRECTORY_HEAD: i32 = 16;
 export const DIRECTORY_RECORD: i32 = 64;
 export const ADDRESS_BYTES: i32 = 48;
 
-export const ROW_HEAD: i32 = 32;
+export const ROW_HEAD: i32 = 40;
 export const ROW_RECORD: i32 = 32;
 
 export const BUCKET_HEAD: i32 = 8;

@@ -14,6 +14,8 @@ const SEQ: i32 = 4;
 const HEARTBEAT: i32 = 8;
 const INSTANCE: i32 = 16;
 const COUNT: i32 = 24;
+const HELD: i32 = 28;
+const HELD_BYTES: i32 = 32;
 
 /** Reads the fields of one row image (own or another worker's), wherever its bytes are. */
 @unmanaged
@@ -27,6 +29,9 @@ export class RowView {
     const count = load<i32>(row + COUNT);
     return count < 0 ? 0 : count > MAX_HOSTS ? MAX_HOSTS : count;
   }
+  /** Requests that the worker holds in its queue, and bytes of their bodies. */
+  @inline static held(row: usize): i32 { return load<i32>(row + HELD); }
+  @inline static heldBytes(row: usize): f64 { return load<f64>(row + HELD_BYTES); }
   @inline static box(row: usize, slot: i32): usize { return row + ROW_HEAD + <usize>slot * ROW_RECORD; }
 
   /** Requests sent that have not seen a first token. */
@@ -83,6 +88,16 @@ export class WorkerRow {
       store<f64>(box + 16, 0);
     }
     return box;
+  }
+
+  /** The worker holds so many more requests, and bytes of bodies, than before (or fewer). */
+  hold(requests: i32, bodyBytes: f64, nowMs: f64): void {
+    const bytes = this.record.bytes;
+    const held = max(0, RowView.held(bytes) + requests);
+    store<i32>(bytes + HELD, held);
+    store<f64>(bytes + HELD_BYTES, held == 0 ? 0 : Math.max(0, RowView.heldBytes(bytes) + bodyBytes));
+    this.touch();
+    this.publish(nowMs);
   }
 
   /** Marks the row as changed. */
@@ -144,6 +159,8 @@ export class WorkerRow {
         store<f64>(box + 24, clock + (slot < count ? RowView.clockTokens(RowView.box(own, slot)) : 0));
       }
       store<i32>(bytes + COUNT, rows);
+      store<i32>(bytes + HELD, RowView.held(own));
+      store<f64>(bytes + HELD_BYTES, RowView.heldBytes(own));
       store<u64>(bytes + INSTANCE, this.instance);
       store<f64>(bytes + HEARTBEAT, nowMs);
       if (this.record.store(ROW_HEAD + rows * ROW_RECORD) == SharedResult.Ok) {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from "../host/stats";
-import { REASONS, reasonName } from "../policy/reason";
+import { FIRST_REJECTION, REASONS, reasonName } from "../policy/reason";
 
 /**
  * Everything an operator can see, under the names of the README's table. Labels are parts of the name that the bootstrap's
@@ -7,6 +7,7 @@ import { REASONS, reasonName } from "../policy/reason";
  */
 export class Stats {
   private decisions: StaticArray<Counter> = new StaticArray<Counter>(REASONS);
+  private rejections: StaticArray<Counter> = new StaticArray<Counter>(REASONS);
   readonly scrapes: Counter = zero("scrapes_total");
   readonly scrapeFailures: Counter = zero("scrape_failures_total");
   readonly staleHosts: Gauge = Gauge.define("warmroute.stale_hosts");
@@ -30,6 +31,9 @@ export class Stats {
     for (let reason = 0; reason < REASONS; reason++) {
       this.decisions[reason] = zero("decisions_total.reason." + reasonName(reason));
     }
+    for (let reason = <i32>FIRST_REJECTION; reason < REASONS; reason++) {
+      this.rejections[reason] = zero("rejected_total.cause." + reasonName(reason));
+    }
     this.staleHosts.set(0);
     this.tableEntries.add(0);
     this.queueLength.add(0);
@@ -38,6 +42,11 @@ export class Stats {
   /** Counts an inference request by what became of it. */
   decided(reason: i32): void {
     if (reason >= 0 && reason < REASONS) unchecked(this.decisions[reason]).add(1);
+  }
+
+  /** Counts a request that was answered 429. */
+  rejected(reason: i32): void {
+    if (reason >= FIRST_REJECTION && reason < REASONS) unchecked(this.rejections[reason]).add(1);
   }
 }
 

@@ -1,0 +1,172 @@
+import { Shares } from "./shares";
+import { Ticket } from "./ticket";
+
+/** Predicted work that a ms of waiting makes up for: who has waited longer than the work by which it is larger goes first. */
+const AGEING: f64 = 1;
+/** Below all that can still be served in time. */
+const GOAL_MISSED: i32 = -1000;
+/** Kinds of requests that one pass finds no room for before it ends. */
+const REFUSED_MAX: i32 = 16;
+
+/**
+ * Requests that wait for room, in the order in which they are to go: strictly by priority, then fair between tenants, then
+ * the smallest work first, where waiting counts as much as work.
+ *
+ * Memory grows with the queue and no further; whoever adds to it bounds it. Finding the next one looks at all of them: some
+ * ns each, and only while requests are held.
+ */
+export class Queue {
+  private tickets: Array<Ticket> = new Array<Ticket>();
+  private shares: Shares = new Shares();
+  private refused: StaticArray<u64> = new StaticArray<u64>(REFUSED_MAX);
+  private refusedHeavy: StaticArray<bool> = new StaticArray<bool>(REFUSED_MAX);
+  private refusals: i32 = 0;
+  /** No ticket expires before, ms. */
+  private nextExpiryMs: f64 = Infinity;
+  /** Body bytes, and expected work in ms, of all that wait. */
+  bytes: f64 = 0;
+  workMs: f64 = 0;
+
+  get length(): i32 {
+    return this.tickets.length;
+  }
+
+  /** Enters a ticket whose fields are filled in. */
+  add(ticket: Ticket): void {
+    ticket.place = this.tickets.length;
+    ticket.share = this.shares.enter(ticket.tenant);
+    this.tickets.push(ticket);
+    this.bytes += ticket.bytes;
+    this.workMs += ticket.workMs;
+    if (ticket.expiresMs < this.nextExpiryMs) this.nextExpiryMs = ticket.expiresMs;
+  }
+
+  /** Takes a ticket out, wherever it stands; nothing if it isn't in the queue. */
+  remove(ticket: Ticket): void {
+    const place = ticket.place;
+    if (place < 0) return;
+    const last = this.tickets.pop();
+    if (last != ticket) {
+      unchecked((this.tickets[place] = last));
+      last.place = place;
+    }
+    ticket.place = -1;
+    this.shares.leave(ticket.share);
+    const isEmpty = this.tickets.length == 0;
+    this.bytes = isEmpty ? 0 : this.bytes - ticket.bytes;
+    this.workMs = isEmpty ? 0 : this.workMs - ticket.workMs;
+    if (isEmpty) this.nextExpiryMs = Infinity;
+  }
+
+  /** A ticket's request goes now: its tenant is charged. */
+  charge(ticket: Ticket): void {
+    this.shares.charge(ticket.share, ticket.workMs);
+  }
+
+  /** Begins a pass: everybody may have room again. */
+  beginPass(): void {
+    this.refusals = 0;
+  }
+
+  /** In this pass there is no room for requests like this one; where there is none for light ones there is none for heavy ones. */
+  refuse(ticket: Ticket): void {
+    if (this.refusals < REFUSED_MAX) {
+      unchecked((this.refused[this.refusals] = ticket.kind));
+      unchecked((this.refusedHeavy[this.refusals] = ticket.isHeavy));
+    }
+    this.refusals++;
+  }
+
+  /** The ticket whose turn it is, of those that weren't refused in this pass; null for none. */
+  next(nowMs: f64): Ticket | null {
+    if (this.refusals >= REFUSED_MAX) return null;
+    let best: Ticket | null = null;
+    let bestPriority = i32.MIN_VALUE;
+    let bestClock: f64 = 0;
+    let bestWork: f64 = 0;
+    for (let i = 0, n = this.tickets.length; i < n; i++) {
+      const ticket = unchecked(this.tickets[i]);
+      const priority = effectivePriority(ticket, nowMs);
+      if (priority < bestPriority || (this.refusals > 0 && this.isRefused(ticket))) continue;
+      const clock = this.shares.clock(ticket.share);
+      const work = ticket.workMs + ticket.queuedMs * AGEING;
+      if (priority == bestPriority) {
+        if (clock > bestClock) continue;
+        if (clock == bestClock && work >= bestWork) continue;
+      }
+      best = ticket;
+      bestPriority = priority;
+      bestClock = clock;
+      bestWork = work;
+    }
+    return best;
+  }
+
+  /** A ticket whose time is over; null for none. */
+  expired(nowMs: f64): Ticket | null {
+    if (nowMs < this.nextExpiryMs) return null;
+    let nextMs: f64 = Infinity;
+    for (let i = 0, n = this.tickets.length; i < n; i++) {
+      const ticket = unchecked(this.tickets[i]);
+      if (ticket.expiresMs <= nowMs) return ticket;
+      if (ticket.expiresMs < nextMs) nextMs = ticket.expiresMs;
+    }
+    this.nextExpiryMs = nextMs;
+    return null;
+  }
+
+  /** Who makes place for a request of a priority: of the lowest priority below it, the one with the most work; null for nobody. */
+  weakest(priority: i32, nowMs: f64): Ticket | null {
+    let weakest: Ticket | null = null;
+    let lowest = priority;
+    let most: f64 = 0;
+    for (let i = 0, n = this.tickets.length; i < n; i++) {
+      const ticket = unchecked(this.tickets[i]);
+      const its = effectivePriority(ticket, nowMs);
+      if (its >= priority || its > lowest) continue;
+      if (weakest && its == lowest && ticket.workMs <= most) continue;
+      weakest = ticket;
+      lowest = its;
+      most = ticket.workMs;
+    }
+    return weakest;
+  }
+
+  /** Body bytes of those who could make place for a request of a priority. */
+  bytesBelow(priority: i32, nowMs: f64): f64 {
+    let bytes: f64 = 0;
+    for (let i = 0, n = this.tickets.length; i < n; i++) {
+      const ticket = unchecked(this.tickets[i]);
+      if (effectivePriority(ticket, nowMs) < priority) bytes += ticket.bytes;
+    }
+    return bytes;
+  }
+
+  /** Work that goes before a request of a priority, as far as it waits already, ms. */
+  workBefore(priority: i32, nowMs: f64): f64 {
+    let workMs: f64 = 0;
+    for (let i = 0, n = this.tickets.length; i < n; i++) {
+      const ticket = unchecked(this.tickets[i]);
+      if (effectivePriority(ticket, nowMs) >= priority) workMs += ticket.workMs;
+    }
+    return workMs;
+  }
+
+  /** Any ticket, to empty the queue; null when it is empty. */
+  any(): Ticket | null {
+    return this.tickets.length > 0 ? this.tickets[this.tickets.length - 1] : null;
+  }
+
+  private isRefused(ticket: Ticket): bool {
+    for (let i = 0; i < this.refusals; i++) {
+      if (unchecked(this.refused[i]) != ticket.kind) continue;
+      if (ticket.isHeavy || !unchecked(this.refusedHeavy[i])) return true;
+    }
+    return false;
+  }
+}
+
+@inline
+function effectivePriority(ticket: Ticket, nowMs: f64): i32 {
+  return nowMs > ticket.goalMs ? GOAL_MISSED + ticket.priority : ticket.priority;
+}

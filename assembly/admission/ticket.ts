@@ -1,0 +1,34 @@
+/** A request's place in the queue. One per stream, reused. */
+export class Ticket {
+  /** Whose it is, for the one who holds the queue. */
+  owner: u32 = 0;
+  /** −100..100, higher first. */
+  priority: i32 = 0;
+  tenant: u64 = 0;
+  /** Requests of one kind (model) have room or not together. */
+  kind: u64 = 0;
+  isHeavy: bool = false;
+  /** What it is expected to keep a server busy, ms ≥ 0. */
+  workMs: f64 = 0;
+  /** Body bytes held for it. */
+  bytes: f64 = 0;
+  /** When it came into the queue, ms. */
+  queuedMs: f64 = 0;
+  /** The client's own deadline, ms; Infinity for none. */
+  deadlineMs: f64 = Infinity;
+  /** When it is given up, ms. */
+  expiresMs: f64 = Infinity;
+  /** From when on its goal can't be met any more, so that those whose can go first, ms; Infinity for no goal. */
+  goalMs: f64 = Infinity;
+
+  /** Set by the queue: place in it, −1 for none, and its tenant's. */
+  place: i32 = -1;
+  share: i32 = 0;
+
+  /** Blank, for the next request. */
+  reset(): void {
+    this.deadlineMs = Infinity;
+    this.goalMs = Infinity;
+    this.place = -1;
+  }
+}
