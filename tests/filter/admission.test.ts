@@ -1,0 +1,470 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { chat, type Exchange, Gateway, type GatewayOptions, hostNames, tally } from "./gateway.ts";
+import { prose, random } from "./lab.ts";
+import { recordOf } from "./records.ts";
+
+const CASES = new URL("../fixtures/cases/", import.meta.url);
+const scenario = <T>(name: string): T =>
+  JSON.parse(readFileSync(new URL(name, CASES), "utf8")) as T;
+
+interface Report {
+  running: number;
+  waiting: number;
+  kv: number;
+}
+
+const BUSY: Report = { running: 40, waiting: 90, kv: 0.5 };
+const FREE: Report = { running: 2, waiting: 0, kv: 0.1 };
+
+/** A gateway whose servers report what `reports` holds, which may change; who isn't in it reports nothing. */
+function reporting(
+  names: string[],
+  reports: Record<string, Report>,
+  admission: Record<string, unknown> = {},
+  options: GatewayOptions = {},
+): Gateway {
+  const gateway = new Gateway(names, {
+    ...options,
+    config: {
+      metrics: { interval_ms: 500 },
+      admission,
+      ...options.config,
+    },
+    onCall: (call) => {
+      const report = reports[call.headers.get(":authority") ?? ""];
+      if (!report) return call.refuse();
+      call.respond(
+        200,
+        `vllm:num_requests_running ${report.running}\nvllm:num_requests_waiting ${report.waiting}\n` +
+          `vllm:kv_cache_usage_perc ${report.kv}\n`,
+      );
+    },
+  });
+  gateway.host.advance(1200);
+  return gateway;
+}
+
+const [H1] = hostNames(1) as [string];
+
+/** One server, which is full until `reports[H1]` says otherwise. */
+function full(admission: Record<string, unknown> = {}, options: GatewayOptions = {}) {
+  const reports: Record<string, Report> = { [H1]: BUSY };
+  const gateway = reporting([H1], reports, admission, options);
+  const free = (waiting = 0) => {
+    reports[H1] = { ...FREE, waiting };
+    gateway.host.advance(700);
+  };
+  return { gateway, reports, free };
+}
+
+const isSent = ({ stream }: Exchange) => stream.request.sentEnd === true;
+const isHeld = (exchange: Exchange) =>
+  !isSent(exchange) && !exchange.stream.finished && exchange.stream.localReply === undefined;
+const status = ({ stream }: Exchange) => stream.localReply?.status;
+const details = ({ stream }: Exchange) => stream.localReply?.details;
+
+let serial = 0;
+const question = () => chat(`Question ${serial++ * 7919}`);
+
+/** In the order in which they were sent: only one at a time is let go. */
+function orderOf(gateway: Gateway, reports: Record<string, Report>, held: Exchange[]): number[] {
+  const order: number[] = [];
+  for (let round = 0; round < 40 * held.length && order.length < held.length; round++) {
+    // Room for one more.
+    reports[H1] = { running: 2, waiting: 63, kv: 0.1 };
+    gateway.host.advance(50);
+    held.forEach((exchange, i) => {
+      if (isSent(exchange) && !order.includes(i)) {
+        order.push(i);
+        exchange.answer();
+      }
+    });
+  }
+  return order;
+}
+
+test("a slot is freed exactly once: aborts, resets, errors, a queue with leavers", () => {
+  const { queue_limit } = scenario<{ queue_limit: number }>("BC-24.json");
+  const reports: Record<string, Report> = { [H1]: FREE };
+  const gateway = reporting([H1], reports, { queue_limit, queue_timeout_ms: 3000 });
+  const check = (inFlight: number, queued: number) => {
+    gateway.host.advance(100);
+    assert.equal(gateway.inFlight(H1), inFlight);
+    assert.equal(gateway.stat("queue_length"), queued);
+  };
+  const [r1, r2, r3] = [question(), question(), question()].map((body) => gateway.send(body)) as [
+    Exchange,
+    Exchange,
+    Exchange,
+  ];
+  check(3, 0);
+  r1.stream.clientReset();
+  check(2, 0);
+  r2.stream.upstreamReset();
+  r3.answer({ status: 503 });
+  r3.stream.done();
+  check(0, 0);
+  reports[H1] = BUSY;
+  gateway.host.advance(700);
+  const q1 = gateway.send(question());
+  const q2 = gateway.send(question());
+  check(0, 2);
+  q1.stream.clientReset();
+  check(0, 1);
+  gateway.host.advance(1000);
+  const q3 = gateway.send(question());
+  assert.ok(isHeld(q3), "admitted after q1 left");
+  check(0, 2);
+  gateway.host.advance(2000);
+  assert.equal(status(q2), 429);
+  assert.equal(details(q2), "warmroute_queue_timeout");
+  check(0, 1);
+  reports[H1] = FREE;
+  gateway.host.advance(600);
+  assert.ok(isSent(q3));
+  check(1, 0);
+  q3.answer();
+  check(0, 0);
+});
+
+test("what is stale or unknown never means full", () => {
+  const { pools } = scenario<{
+    pools: {
+      name: string;
+      hosts: { running: number; waiting: number; kv?: number; age_ms: number }[];
+    }[];
+  }>("BC-34.json");
+  for (const pool of pools) {
+    const names = hostNames(pool.hosts.length);
+    const reports: Record<string, Report> = {};
+    const report = (isLate: boolean) => {
+      pool.hosts.forEach((host, i) => {
+        const { running, waiting, kv = 0.1, age_ms } = host;
+        if (age_ms > 5000 === isLate) reports[names[i] as string] = { running, waiting, kv };
+        else delete reports[names[i] as string];
+      });
+    };
+    report(true);
+    const gateway = reporting(names, reports);
+    report(false);
+    gateway.host.advance(6000);
+    const sent = Array.from({ length: 20 }, () => {
+      const exchange = gateway.send(question());
+      assert.ok(isSent(exchange), `${pool.name}: dispatched`);
+      return exchange.answer().target;
+    });
+    if (pool.name.startsWith("one late and")) {
+      assert.equal(tally(sent).get(names[0]), undefined, `${pool.name}: fresh ones first`);
+    }
+  }
+});
+
+test("all reports stale, and full when they were fresh: dispatched, and what was held goes", () => {
+  const { gateway, reports } = full({ queue_timeout_ms: 60_000 });
+  const held = gateway.send(question());
+  assert.ok(isHeld(held));
+  delete reports[H1];
+  gateway.host.advance(6000);
+  assert.ok(isSent(held));
+  assert.ok(isSent(gateway.send(question())));
+});
+
+test("limits per server: only the one within its limits gets requests, a good report frees another at once", () => {
+  const { hosts, limits } = scenario<{
+    limits: { kv: number; waiting: number };
+    hosts: { kv: number; waiting: number }[];
+  }>("BC-36.json");
+  const names = hostNames(4);
+  const reports: Record<string, Report> = {};
+  hosts.forEach(({ kv, waiting }, i) => {
+    reports[names[i] as string] = { running: 20, waiting, kv };
+  });
+  const gateway = reporting(names, reports, {
+    max_kv_usage: limits.kv,
+    max_waiting: limits.waiting,
+  });
+  const [h1, , , h4] = names as [string, string, string, string];
+  const warm = chat(prose(1200, random(3)));
+  const first = gateway.send(warm);
+  assert.equal(first.target, h4);
+  first.answer({ host: h1 });
+  const step = () =>
+    Array.from({ length: 20 }, () => {
+      const { target } = gateway.send(warm).answer();
+      gateway.host.advance(20);
+      return target;
+    });
+  assert.deepEqual([...tally(step())], [[h4, 20]]);
+  reports[h1] = { running: 2, waiting: 0, kv: 0.3 };
+  gateway.host.advance(600);
+  assert.ok((tally(step()).get(h1) ?? 0) >= 10);
+});
+
+test("held: paused whole, sent on as it was, time told", () => {
+  const { gateway, free } = full();
+  const body = JSON.stringify(chat(prose(5000, random(4))));
+  const held = gateway.send(body, { chunk: 700 });
+  assert.ok(isHeld(held));
+  assert.equal(gateway.stat("queue_length"), 1);
+  free();
+  assert.equal(held.target, H1);
+  assert.equal(held.stream.request.sentBody.toString(), body);
+  const waited = Number(held.answer().debug("queued-ms"));
+  assert.ok(waited > 0 && waited <= 700, `${waited}`);
+  assert.equal(gateway.stat("queue_length"), 0);
+  assert.equal(gateway.host.metrics.histogram("warmroute.queue_wait_ms")?.count, 1);
+});
+
+test("a conversation that was held still knows where its cache is", () => {
+  const names = hostNames(3);
+  const reports: Record<string, Report> = Object.fromEntries(names.map((name) => [name, FREE]));
+  const gateway = reporting(names, reports);
+  const text = prose(24_000, random(5));
+  const home = gateway.send(chat(text)).answer().target as string;
+  for (const name of names) reports[name] = BUSY;
+  gateway.host.advance(700);
+  const held = gateway.send(chat(text));
+  assert.ok(isHeld(held));
+  reports[home] = FREE;
+  gateway.host.advance(700);
+  assert.equal(held.target, home);
+  assert.ok(Number(held.begin().debug("cached-tokens")) > 4000);
+});
+
+test("an unread request is held as well", () => {
+  const { gateway, free } = full();
+  const bytes = new Uint8Array(3000).fill(7);
+  const held = gateway.send(bytes, { headers: { "content-encoding": "gzip" } });
+  assert.ok(isHeld(held));
+  free();
+  assert.equal(held.target, H1);
+  assert.deepEqual(new Uint8Array(held.stream.request.sentBody), bytes);
+  assert.equal(held.answer().debug("reason"), "opaque");
+});
+
+test("a full queue says no, honestly and with a time to come back", () => {
+  const { gateway } = full({ queue_limit: 2 });
+  const held = [gateway.send(question()), gateway.send(question())];
+  const refused = gateway.send(question());
+  assert.ok(held.every(isHeld));
+  const reply = refused.stream.localReply;
+  assert.equal(reply?.status, 429);
+  assert.equal(reply?.details, "warmroute_queue_full");
+  assert.match(reply?.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+  assert.equal(reply?.headers.get("content-type"), "application/json");
+  const { error } = JSON.parse(`${reply?.body}`) as { error: Record<string, string> };
+  assert.equal(error.code, "queue_full");
+  assert.equal(typeof error.message, "string");
+  assert.equal(typeof error.type, "string");
+  assert.equal(refused.debug("reason"), "queue_full");
+  assert.equal(refused.debug("queued-ms"), "0");
+  assert.equal(refused.stream.property("warmroute.reason"), "queue_full");
+  assert.equal(gateway.stat("rejected_total.cause.queue_full"), 1);
+  assert.equal(gateway.stat("decisions_total.reason.queue_full"), 1);
+  assert.equal(gateway.stat("queue_length"), 2);
+});
+
+test("bytes are bounded like requests", () => {
+  const { gateway } = full({ queue_bytes: 5000 });
+  const body = () => chat(prose(2000, random(serial++)));
+  assert.ok(isHeld(gateway.send(body())) && isHeld(gateway.send(body())));
+  assert.equal(details(gateway.send(body())), "warmroute_queue_full");
+  assert.ok(isHeld(gateway.send(chat("short"))));
+});
+
+test("in a full queue a higher priority takes the place of the lowest one with the most work", () => {
+  const { gateway } = full({ queue_limit: 3 });
+  const low = { "x-warmroute-priority": "low" };
+  const small = gateway.send(question(), { headers: low });
+  const large = gateway.send(chat(prose(20_000, random(6))), { headers: low });
+  const normal = gateway.send(question());
+  const high = gateway.send(question(), { headers: { "x-warmroute-priority": "7" } });
+  gateway.host.advance(20);
+  assert.equal(details(large), "warmroute_queue_full");
+  assert.ok([small, normal, high].every(isHeld));
+  assert.equal(status(gateway.send(question(), { headers: low })), 429, "no lower one");
+  assert.equal(gateway.stat("queue_length"), 3);
+});
+
+test("priorities go strictly first; bad ones are normal", () => {
+  const { gateway, reports } = full();
+  const priorities = ["-100", "low", "101", "high", "100"];
+  const held = priorities.map((value) =>
+    gateway.send(question(), { headers: { "x-warmroute-priority": value } }),
+  );
+  assert.deepEqual(orderOf(gateway, reports, held), [4, 3, 2, 1, 0]);
+});
+
+test("small work goes first, and what has waited long enough before it", () => {
+  const { gateway, reports } = full();
+  const large = gateway.send(chat(prose(60_000, random(7))));
+  const small = gateway.send(question());
+  assert.deepEqual(orderOf(gateway, reports, [large, small]), [1, 0]);
+  reports[H1] = BUSY;
+  gateway.host.advance(700);
+  const aged = gateway.send(chat(prose(60_000, random(8))));
+  gateway.host.advance(3000);
+  const late = gateway.send(question());
+  assert.deepEqual(orderOf(gateway, reports, [aged, late]), [0, 1]);
+});
+
+test("a tenant that floods doesn't push a quiet one back", () => {
+  const config = { affinity: { tenant_header: "x-tenant" } };
+  const { gateway, reports } = full({}, { config });
+  const flood = Array.from({ length: 20 }, () =>
+    gateway.send(question(), { headers: { "x-tenant": "loud" } }),
+  );
+  const quiet = Array.from({ length: 3 }, () =>
+    gateway.send(question(), { headers: { "x-tenant": "quiet" } }),
+  );
+  const order = orderOf(gateway, reports, [...flood, ...quiet]);
+  assert.equal(order.length, 23);
+  assert.ok(order.indexOf(22) <= 6, `${order}`);
+});
+
+test("a deadline that can't be met is refused at once, one that passes while held when it passes", () => {
+  for (const header of ["x-request-timeout-ms", "x-envoy-expected-rq-timeout-ms"]) {
+    const { gateway } = full();
+    const held = gateway.send(question(), { headers: { [header]: "800" } });
+    assert.ok(isHeld(held));
+    gateway.host.advance(900);
+    assert.equal(details(held), "warmroute_deadline");
+    for (let i = 0; i < 40; i++) gateway.send(chat(prose(60_000, random(i + 20))));
+    const refused = gateway.send(question(), { headers: { [header]: "5" } });
+    assert.equal(details(refused), "warmroute_deadline", header);
+    assert.equal(gateway.stat("rejected_total.cause.deadline"), 2);
+  }
+});
+
+test("who can't meet its goal any more lets the others go first", () => {
+  const { gateway, reports } = full();
+  const missed = gateway.send(question(), { headers: { "x-slo-ttft-ms": "200" } });
+  gateway.host.advance(400);
+  const inTime = gateway.send(chat(prose(4000, random(9))), {
+    headers: { "x-slo-ttft-ms": "60000" },
+  });
+  assert.deepEqual(orderOf(gateway, reports, [missed, inTime]), [1, 0]);
+});
+
+test("an idle server never queues anybody, whatever it reports of its cache", () => {
+  const reports = { [H1]: { running: 0, waiting: 0, kv: 1 } };
+  const gateway = reporting([H1], reports, { queue_limit: 0 });
+  for (let i = 0; i < 5; i++) assert.ok(isSent(gateway.send(question()).answer()));
+  assert.equal(gateway.stat("rejected_total.cause.queue_full"), 0);
+});
+
+test("the expected wait counts once the speed was learned", () => {
+  const gateway = new Gateway([H1], { config: { admission: { max_wait_ms: 200 } } });
+  const long = () => chat(prose(40_000, random(serial++)));
+  const unlearned = Array.from({ length: 6 }, () => gateway.send(long()));
+  assert.ok(unlearned.every(isSent));
+  gateway.host.advance(3000);
+  for (const exchange of unlearned) exchange.answer({ promptTokens: 10_000 });
+  gateway.host.advance(100);
+  assert.ok(recordOf(gateway, H1).prefillFactor > 0);
+  const learned = Array.from({ length: 6 }, () => gateway.send(long()));
+  assert.ok(isSent(learned[0] as Exchange));
+  assert.ok(isHeld(learned[5] as Exchange));
+  for (let round = 0; round < 200 && gateway.stat("queue_length") > 0; round++) {
+    const sent = learned.find((exchange) => isSent(exchange) && !exchange.stream.finished);
+    sent?.answer({ promptTokens: 10_000 });
+    gateway.host.advance(20);
+  }
+  assert.ok(learned.every(isSent), "completions wake the others");
+});
+
+test("limits hold over all workers, and no worker starves another", () => {
+  const { gateway, reports } = full({ queue_limit: 4 }, { workers: 4 });
+  const held = Array.from({ length: 4 }, (_, worker) => gateway.send(question(), { worker }));
+  assert.ok(held.every(isHeld));
+  // Workers find each other's rows at a tick.
+  gateway.host.advance(100);
+  const refused = Array.from({ length: 4 }, (_, worker) => gateway.send(question(), { worker }));
+  assert.deepEqual(refused.map(status), [429, 429, 429, 429]);
+  assert.equal(gateway.stat("queue_length"), 4);
+  assert.equal(orderOf(gateway, reports, held).length, 4);
+  assert.equal(gateway.stat("queue_length"), 0);
+});
+
+test("a server's own 429 or 503 with retry-after is back-pressure, not a failure", () => {
+  const names = hostNames(2);
+  const gateway = new Gateway(names);
+  const [first, second] = names as [string, string];
+  for (const code of [429, 503]) {
+    for (let i = 0; i < 20; i++) {
+      const exchange = gateway.send(question());
+      const isFirst = exchange.target === first;
+      exchange.answer(isFirst ? { status: code, headers: { "retry-after": "2" } } : {});
+    }
+    gateway.host.advance(100);
+    assert.equal(recordOf(gateway, first).failures, 0);
+    const open = Array.from({ length: 6 }, () => gateway.send(question()));
+    assert.deepEqual([...tally(open.map(({ target }) => target))], [[second, 6]], `${code}`);
+    gateway.host.advance(4000);
+    const after = Array.from({ length: 6 }, () => gateway.send(question()));
+    assert.ok((tally(after.map(({ target }) => target)).get(first) ?? 0) > 0, "bounded");
+    for (const exchange of [...open, ...after]) exchange.answer();
+  }
+});
+
+test("a new configuration and an end of the root leave nobody behind", () => {
+  const { gateway } = full();
+  const held = Array.from({ length: 3 }, () => gateway.send(question()));
+  const [root] = gateway.roots;
+  root?.configure(Buffer.from(JSON.stringify({ hosts: [H1], admission: { enabled: false } })));
+  gateway.host.advance(100);
+  assert.ok(held.every(isSent));
+  const other = full();
+  const left = other.gateway.send(question());
+  assert.ok(isHeld(left));
+  other.gateway.roots[0]?.end();
+  assert.ok(isSent(left));
+});
+
+test("shadow mode and admission.enabled: false hold nobody", () => {
+  for (const config of [{ routing: { mode: "shadow" } }, { admission: { enabled: false } }]) {
+    const { gateway } = full({}, { config });
+    assert.ok(isSent(gateway.send(question())));
+  }
+});
+
+test("heavy prompts are held to their share of the room, light ones go past them", () => {
+  const names = hostNames(2);
+  const reports = Object.fromEntries(names.map((name) => [name, { ...FREE, waiting: 40 }]));
+  const gateway = reporting(names, reports, { heavy_prompt_tokens: 5000, heavy_share: 0.5 });
+  const heavy = gateway.send(chat(prose(40_000, random(10))));
+  assert.ok(isHeld(heavy));
+  const light = gateway.send(question());
+  gateway.host.advance(20);
+  assert.ok(isSent(light));
+  assert.ok(isHeld(heavy));
+  for (const name of names) reports[name] = { ...FREE, waiting: 4 };
+  gateway.host.advance(700);
+  assert.ok(isSent(heavy));
+});
+
+test("5000 held: bounded memory, used again, and nobody is forgotten", () => {
+  const { gateway, reports, free } = full({ queue_limit: 5000, queue_timeout_ms: 60_000 });
+  const memory: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    reports[H1] = BUSY;
+    gateway.host.advance(700);
+    const held = Array.from({ length: 5000 }, () => gateway.send(question()));
+    assert.ok(held.every(isHeld));
+    assert.equal(status(gateway.send(question())), 429);
+    memory.push(gateway.roots[0]?.guest.memoryBytes ?? 0);
+    free();
+    for (let i = 0; i < 2000 && held.some(({ stream }) => !stream.finished); i++) {
+      for (const exchange of held) {
+        if (isSent(exchange) && !exchange.stream.finished) exchange.answer();
+      }
+      gateway.host.advance(10);
+    }
+    assert.ok(held.every(({ stream }) => stream.finished && !stream.localReply));
+    assert.equal(gateway.stat("queue_length"), 0);
+  }
+  assert.equal(memory[2], memory[1]);
+  assert.ok((memory[0] ?? 0) < 5000 * 16_384 + 64 * 1024 * 1024, `${memory[0]} bytes`);
+});

@@ -1,0 +1,225 @@
+import { Drain } from "../../../assembly/admission/drain";
+import { Heavy } from "../../../assembly/admission/heavy";
+import { Queue } from "../../../assembly/admission/queue";
+import { Ticket } from "../../../assembly/admission/ticket";
+
+let owner: u32 = 0;
+
+function ticket(workMs: f64, priority: i32 = 0, tenant: u64 = 0, queuedMs: f64 = 0): Ticket {
+  const t = new Ticket();
+  t.owner = ++owner;
+  t.workMs = workMs;
+  t.priority = priority;
+  t.tenant = tenant;
+  t.queuedMs = queuedMs;
+  t.bytes = 10;
+  return t;
+}
+
+/** Takes the next one out as one that goes; its owner, 0 for none. */
+function take(queue: Queue, nowMs: f64): u32 {
+  const next = queue.next(nowMs);
+  if (!next) return 0;
+  queue.charge(next);
+  queue.remove(next);
+  return next.owner;
+}
+
+describe("queue", () => {
+  it("goes by priority, then by work", () => {
+    const queue = new Queue();
+    const low = ticket(1, -10);
+    const large = ticket(100);
+    const small = ticket(5);
+    const high = ticket(1000, 10);
+    queue.add(low);
+    queue.add(large);
+    queue.add(small);
+    queue.add(high);
+    queue.beginPass();
+    expect(take(queue, 0)).toBe(high.owner);
+    expect(take(queue, 0)).toBe(small.owner);
+    expect(take(queue, 0)).toBe(large.owner);
+    expect(take(queue, 0)).toBe(low.owner);
+    expect(take(queue, 0)).toBe(0);
+  });
+
+  it("starves nobody: waiting makes up for work", () => {
+    const queue = new Queue();
+    const large = ticket(3000, 0, 0, 0);
+    queue.add(large);
+    let nowMs: f64 = 0;
+    let rounds = 0;
+    queue.beginPass();
+    while (rounds < 1000) {
+      queue.add(ticket(10, 0, 0, nowMs));
+      if (take(queue, nowMs) == large.owner) break;
+      nowMs += 10;
+      rounds++;
+    }
+    expect(rounds).toBeLessThan(301);
+  });
+
+  it("shares by work between tenants, however many requests one has", () => {
+    const queue = new Queue();
+    for (let i = 0; i < 100; i++) queue.add(ticket(10, 0, 1));
+    for (let i = 0; i < 10; i++) queue.add(ticket(20, 0, 2));
+    let loudMs: f64 = 0;
+    let quietMs: f64 = 0;
+    queue.beginPass();
+    while (quietMs < 200) {
+      const next = queue.next(0);
+      if (!next) break;
+      if (next.tenant == 1) loudMs += next.workMs;
+      else quietMs += next.workMs;
+      queue.charge(next);
+      queue.remove(next);
+    }
+    expect(quietMs).toBe(200);
+    expect(Math.abs(loudMs - quietMs)).toBeLessThan(21);
+  });
+
+  it("lets absence earn nothing", () => {
+    const queue = new Queue();
+    for (let i = 0; i < 50; i++) queue.add(ticket(10, 0, 1));
+    queue.beginPass();
+    for (let i = 0; i < 30; i++) take(queue, 0);
+    for (let i = 0; i < 30; i++) queue.add(ticket(10, 0, 2));
+    let late = 0;
+    for (let i = 0; i < 10; i++) {
+      const next = queue.next(0)!;
+      if (next.tenant == 2) late++;
+      queue.charge(next);
+      queue.remove(next);
+    }
+    expect(late >= 4 && late <= 6).toBe(true);
+  });
+
+  it("takes more tenants than it tells apart", () => {
+    const queue = new Queue();
+    for (let i = 0; i < 1000; i++) queue.add(ticket(1, 0, <u64>i * 7919 + 1));
+    queue.beginPass();
+    let taken = 0;
+    while (take(queue, 0) != 0) taken++;
+    expect(taken).toBe(1000);
+    expect(queue.workMs).toBe(0);
+  });
+
+  it("passes by those that have no room, heavy ones alone if only they have none", () => {
+    const queue = new Queue();
+    const heavy = ticket(5);
+    heavy.isHeavy = true;
+    const light = ticket(50);
+    const other = ticket(500);
+    other.kind = 7;
+    queue.add(heavy);
+    queue.add(light);
+    queue.add(other);
+    queue.beginPass();
+    expect(queue.next(0)!.owner).toBe(heavy.owner);
+    queue.refuse(heavy);
+    expect(queue.next(0)!.owner).toBe(light.owner);
+    queue.refuse(light);
+    expect(queue.next(0)!.owner).toBe(other.owner);
+    queue.refuse(other);
+    expect(queue.next(0) == null).toBe(true);
+    queue.beginPass();
+    expect(queue.next(0)!.owner).toBe(heavy.owner);
+  });
+
+  it("gives back what has expired, and only that", () => {
+    const queue = new Queue();
+    const first = ticket(1);
+    first.expiresMs = 100;
+    const second = ticket(1);
+    second.expiresMs = 200;
+    queue.add(second);
+    queue.add(first);
+    expect(queue.expired(99) == null).toBe(true);
+    expect(queue.expired(100)!.owner).toBe(first.owner);
+    queue.remove(first);
+    expect(queue.expired(150) == null).toBe(true);
+    expect(queue.expired(200)!.owner).toBe(second.owner);
+  });
+
+  it("names who makes place: of the lowest priority, the most work", () => {
+    const queue = new Queue();
+    queue.add(ticket(10, 0));
+    queue.add(ticket(10, -5));
+    const weakest = ticket(90, -5);
+    queue.add(weakest);
+    queue.add(ticket(99, 3));
+    expect(queue.weakest(0, 0)!.owner).toBe(weakest.owner);
+    expect(queue.weakest(-5, 0) == null).toBe(true);
+    expect(queue.bytesBelow(0, 0)).toBe(20);
+    expect(queue.workBefore(0, 0)).toBe(109);
+  });
+
+  it("counts what it holds, and removes once", () => {
+    const queue = new Queue();
+    const one = ticket(3);
+    const two = ticket(4);
+    queue.add(one);
+    queue.add(two);
+    expect(queue.bytes).toBe(20);
+    queue.remove(one);
+    queue.remove(one);
+    expect(queue.length).toBe(1);
+    expect(queue.workMs).toBe(4);
+    queue.remove(two);
+    expect(queue.bytes).toBe(0);
+  });
+
+  it("lets those go first that can still meet their goals", () => {
+    const queue = new Queue();
+    const missed = ticket(1, 100);
+    missed.goalMs = 50;
+    const fine = ticket(10, -100);
+    queue.add(missed);
+    queue.add(fine);
+    queue.beginPass();
+    expect(queue.next(50)!.owner).toBe(missed.owner);
+    expect(queue.next(51)!.owner).toBe(fine.owner);
+  });
+});
+
+describe("drain", () => {
+  it("starts from what is expected and comes to what is seen", () => {
+    const drain = new Drain();
+    drain.begin(1000);
+    expect(drain.waitMs(4000, 4)).toBe(1000);
+    let nowMs: f64 = 1000;
+    for (let i = 0; i < 3000; i++) {
+      nowMs += 10;
+      drain.pass(nowMs);
+      drain.started(5);
+    }
+    const waitMs = drain.waitMs(1000, 4);
+    expect(waitMs > 1000 && waitMs < 2100).toBe(true);
+  });
+
+  it("is never endless while nothing was seen, nor moved by a clock set back", () => {
+    const drain = new Drain();
+    drain.begin(1000);
+    drain.pass(500);
+    expect(drain.waitMs(10, 1)).toBe(10);
+    expect(drain.waitMs(0, 1)).toBe(0);
+  });
+});
+
+describe("heavy", () => {
+  it("is a clear minority, else nobody", () => {
+    const mixed = new Heavy();
+    for (let i = 0; i < 200; i++) mixed.note(i % 10 == 0 ? 50000 : 300);
+    mixed.learn();
+    expect(mixed.fromTokens > 4096 && mixed.fromTokens <= 70000).toBe(true);
+    const alike = new Heavy();
+    for (let i = 0; i < 200; i++) alike.note(50000);
+    alike.learn();
+    expect(alike.fromTokens).toBe(Infinity);
+    const few = new Heavy();
+    for (let i = 0; i < 50; i++) few.note(i % 10 == 0 ? 50000 : 300);
+    few.learn();
+    expect(few.fromTokens).toBe(Infinity);
+  });
+});
