@@ -1,10 +1,10 @@
 import { OUTPUT_BYTES, noteOutput, outputQuantile, outputWeight } from "../cost/output";
 
-/** Prompts are heavy from this quantile on … */
-const HEAVY_QUANTILE: f64 = 0.95;
-/** … if it is clearly above the median: where all are alike, none is heavy. */
+/** Prompts below this quantile are never heavy by what was learned: they are too many. */
+const HEAVY_QUANTILE: f64 = 0.9;
+/** Nor below so many medians: where all are alike, none is heavy. */
 const CLEARLY: f64 = 4;
-/** Prompts below this many tokens are never heavy by what was learned. */
+/** Nor below so many tokens. */
 const LEAST_TOKENS: f64 = 4096;
 /** Prompts that must have been seen. */
 const LEAST_SEEN: f64 = 100;
@@ -29,6 +29,6 @@ export class Heavy {
     if (outputWeight(this.lengths) < LEAST_SEEN) return;
     const high = outputQuantile(this.lengths, HEAVY_QUANTILE);
     const median = outputQuantile(this.lengths, 0.5);
-    this.fromTokens = high >= LEAST_TOKENS && high >= CLEARLY * median ? high : Infinity;
+    this.fromTokens = Math.max(Math.max(high, CLEARLY * median), LEAST_TOKENS);
   }
 }

@@ -141,7 +141,7 @@ export class Admission {
     const cost = this.root.config.cost;
     ticket.owner = stream.id;
     ticket.kind = d.modelHash;
-    ticket.isHeavy = d.promptTokens - d.cachedTokens >= this.root.decider.heavyFromTokens;
+    ticket.isHeavy = d.isHeavy;
     ticket.workMs = d.prefillMs + d.outputTokens * cost.decodeMsPerSequence;
     ticket.bytes = <f64>max<i64>(d.contentLength, <i64>stream.bodyBytes);
   }

@@ -140,7 +140,7 @@ export class Decider {
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
     price(this.candidates, r, this.weights);
-    if (this.view.isCrowded) this.keepRoom(r);
+    if (this.view.isCrowded) this.keepRoom(d);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);
   }
@@ -299,14 +299,30 @@ export class Decider {
     }
   }
 
-  /** Leaves the room that is kept for light prompts to those whose uncached part is light. */
-  private keepRoom(r: RequestCost): void {
+  /**
+   * Heavy prompts don't go where they are dearer because they find no room where they are cheapest: that would put them before
+   * the light ones everywhere. There is none for them, then, nor where every server has only the room left that is kept for
+   * light ones; but a server that is idle is there for all.
+   */
+  private keepRoom(d: Decision): void {
     const c = this.candidates;
+    let best = -1;
+    let isOpen = false;
+    let isAnyIdle = false;
     for (let slot = 0; slot < c.count; slot++) {
-      if (unchecked(c.room[slot]) != Room.Light) continue;
-      const tokens = r.promptTokens - unchecked(c.cachedTokens[slot]);
-      const room = tokens < this.heavyFromTokens ? Room.All : Room.None;
-      unchecked((c.room[slot] = <u8>room));
+      if (!unchecked(c.usable[slot])) continue;
+      if (best < 0 || unchecked(c.costMs[slot]) < unchecked(c.costMs[best])) best = slot;
+      if (unchecked(c.room[slot]) != Room.All) continue;
+      isOpen = true;
+      isAnyIdle = isAnyIdle || this.isIdle(slot);
+    }
+    const tokens = best < 0 ? 0 : d.promptTokens - unchecked(c.cachedTokens[best]);
+    d.isHeavy = tokens >= this.heavyFromTokens;
+    const isKept = d.isHeavy && !isAnyIdle && (!isOpen || unchecked(c.room[best]) == Room.None);
+    for (let slot = 0; slot < c.count; slot++) {
+      const room = unchecked(c.room[slot]);
+      if (isKept) unchecked((c.room[slot] = <u8>Room.None));
+      else if (room == Room.Light) unchecked((c.room[slot] = <u8>Room.All));
     }
   }
 

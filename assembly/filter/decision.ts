@@ -70,6 +70,8 @@ export class Decision {
   /** Cost on the next best host, NaN if there is none. */
   nextCostMs: f64 = NaN;
   queuedMs: f64 = 0;
+  /** What it needs computed is heavy; told apart only where some server is short of room. */
+  isHeavy: bool = false;
   /** Learned factors that the prediction used. */
   batch: f64 = 0;
 
@@ -111,6 +113,7 @@ export class Decision {
     this.costMs = 0;
     this.nextCostMs = NaN;
     this.queuedMs = 0;
+    this.isHeavy = false;
     this.batch = 0;
   }
 }

@@ -210,13 +210,13 @@ describe("drain", () => {
 describe("heavy", () => {
   it("is a clear minority, else nobody", () => {
     const mixed = new Heavy();
-    for (let i = 0; i < 200; i++) mixed.note(i % 10 == 0 ? 50000 : 300);
+    for (let i = 0; i < 200; i++) mixed.note(i % 20 == 0 ? 50000 : 300);
     mixed.learn();
-    expect(mixed.fromTokens > 4096 && mixed.fromTokens <= 70000).toBe(true);
+    expect(mixed.fromTokens >= 4096 && mixed.fromTokens < 50000).toBe(true);
     const alike = new Heavy();
     for (let i = 0; i < 200; i++) alike.note(50000);
     alike.learn();
-    expect(alike.fromTokens).toBe(Infinity);
+    expect(alike.fromTokens > 150000).toBe(true);
     const few = new Heavy();
     for (let i = 0; i < 50; i++) few.note(i % 10 == 0 ? 50000 : 300);
     few.learn();
