@@ -21,6 +21,8 @@ const HELD_TICK_MS: u32 = 10;
 const WAKE_MS: u32 = 1;
 /** Requests that are let go, and others that are answered, in one tick. */
 const STEPS_MAX: i32 = 256;
+/** Heavy prompts wait for the server that was cheapest for them for this share of their time, then for any. */
+const BOUND_SHARE: f64 = 0.5;
 /** A server that asks to be left alone is for so long at most, s. */
 const PUSH_BACK_MAX_S: f64 = 30;
 
@@ -68,6 +70,7 @@ export class Admission {
     if (this.queue.length == 0) this.drain.begin(now);
     ticket.queuedMs = now;
     ticket.expiresMs = Math.min(now + <f64>root.config.admission.queueTimeoutMs, ticket.deadlineMs);
+    ticket.freeMs = now + (ticket.expiresMs - now) * BOUND_SHARE;
     this.queue.add(ticket);
     fleet.row.hold(1, ticket.bytes, now);
     root.stats.queueLength.add(1);
@@ -181,6 +184,7 @@ export class Admission {
         continue;
       }
       const d = stream.decision;
+      if (now >= ticket.freeMs) d.boundSlot = -1;
       decider.decideAgain(d, now);
       if (this.isOn && d.choice.count > 0 && !decider.hasRoom(d.choice.slots[0])) {
         queue.refuse(ticket);

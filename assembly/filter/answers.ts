@@ -48,7 +48,8 @@ export class Answers {
     const actual = local ? -1 : this.actualHost(now);
     this.settle(stream, actual, now);
     if (local) {
-      if (served.slot >= 0 && this.isUpstreamsFault()) root.health.failed(served.slot, FailureCause.Connect, now);
+      if (served.slot >= 0 && this.isUpstreamsFault())
+        root.health.failed(served.slot, FailureCause.Connect, now);
     } else if (actual >= 0 && this.isPushBack(served.status)) {
       served.pushedBack = true;
       root.admission.pushedBack(actual, <f64>parseDecimal(outPtr, outLen), now);
@@ -156,7 +157,8 @@ export class Answers {
   /** Whether an answer of Envoy's own tells that the host failed: not that there is no route, no host, or no room in Envoy. */
   private isUpstreamsFault(): bool {
     if (!getProperty(CODE_DETAILS)) return true;
-    if (outLen < UPSTREAM.len || memory.compare(outPtr, UPSTREAM.ptr, UPSTREAM.len) != 0) return false;
+    if (outLen < UPSTREAM.len || memory.compare(outPtr, UPSTREAM.ptr, UPSTREAM.len) != 0)
+      return false;
     for (let at = UPSTREAM.len; at + OVERFLOW.len <= outLen; at++) {
       if (memory.compare(outPtr + at, OVERFLOW.ptr, OVERFLOW.len) == 0) return false;
     }
@@ -172,8 +174,7 @@ export class Answers {
   private prepareUsage(stream: Stream, empty: bool): void {
     const served = stream.served;
     if (getHeader(HeaderMap.Response, CONTENT_TYPE) && outLen >= EVENT_STREAM.len) {
-      served.eventStream =
-        memory.compare(outPtr, EVENT_STREAM.ptr, EVENT_STREAM.len) == 0;
+      served.eventStream = memory.compare(outPtr, EVENT_STREAM.ptr, EVENT_STREAM.len) == 0;
     }
     if (empty || served.status != 200 || getHeader(HeaderMap.Response, CONTENT_ENCODING)) return;
     const usage = this.root.pool.takeUsage();

@@ -1,6 +1,5 @@
 import { RequestReader } from "../body/request";
 import { conversationKey } from "../prefix/key";
-import { Heavy } from "../admission/heavy";
 import { Room } from "../admission/room";
 import { Config } from "../config/config";
 import { capBand, meanOutput } from "../cost/output";
@@ -18,6 +17,7 @@ import { Learned } from "../state/learned";
 import { Decision, MODEL_BYTES } from "./decision";
 import { Fleet } from "./fleet";
 import { Health } from "./health";
+import { HeavyRoom } from "./heavyroom";
 import { View } from "./view";
 
 /** Salts that keep kinds of keys apart in the tables. */
@@ -51,9 +51,7 @@ export class Decider {
   private reuseShare: f64 = 0;
   /** Spreads what has no key; also picks which ancestors are renewed. */
   private counter: u64 = 0;
-  /** Learns which prompts are heavy, and from where they are: tokens to prefill. */
-  readonly heavy: Heavy = new Heavy();
-  heavyFromTokens: f64 = Infinity;
+  private rooms: HeavyRoom = new HeavyRoom();
   /** Hosts that the last request could have gone to. */
   usableHosts: i32 = 0;
 
@@ -105,9 +103,7 @@ export class Decider {
 
   /** Draws conclusions from the prompts that came: now and then. */
   learnHeavy(): void {
-    const configured = this.config.admission.heavyPromptTokens;
-    this.heavy.learn();
-    this.heavyFromTokens = configured > 0 ? <f64>configured : this.heavy.fromTokens;
+    this.rooms.learn(<f64>this.config.admission.heavyPromptTokens);
   }
 
   /** Keeps of the body what deciding anew takes. */
@@ -140,7 +136,7 @@ export class Decider {
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
     price(this.candidates, r, this.weights);
-    if (this.view.isCrowded) this.keepRoom(d);
+    if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);
   }
@@ -169,7 +165,7 @@ export class Decider {
   private learnMeans(d: Decision): void {
     const tokens = Math.max(d.promptTokens - d.cachedTokens, 0);
     const workMs = tokens * this.weights.prefillMsPerToken;
-    this.heavy.note(tokens);
+    this.rooms.note(tokens);
     this.meanWorkMs += (workMs - this.meanWorkMs) * MEAN_WEIGHT;
     if (d.promptTokens > 0) {
       this.reuseShare += (d.cachedTokens / d.promptTokens - this.reuseShare) * MEAN_WEIGHT;
@@ -267,7 +263,11 @@ export class Decider {
       d.chainLength = reader.chain.length;
       d.isContinued = reader.chain.messageCount >= CONTINUED_MESSAGES;
       d.nonceSkipped = reader.facts.nonceSkipped;
-      memory.copy(changetype<usize>(d.chain), changetype<usize>(reader.chain.ids), d.chainLength << 3);
+      memory.copy(
+        changetype<usize>(d.chain),
+        changetype<usize>(reader.chain.ids),
+        d.chainLength << 3,
+      );
     }
     // A named session goes on too, if not from earlier turns then with later ones.
     r.isContinued = d.hasSession || d.isContinued;
@@ -296,33 +296,6 @@ export class Decider {
       r.forks = <f64>locations.forks;
       // A prefix that nobody else went on from yet is taken to be this conversation's own.
       if (r.knownSlot < 0 && r.forks == 0) r.knownSlot = this.deepestHost();
-    }
-  }
-
-  /**
-   * Heavy prompts don't go where they are dearer because they find no room where they are cheapest: that would put them before
-   * the light ones everywhere. There is none for them, then, nor where every server has only the room left that is kept for
-   * light ones; but a server that is idle is there for all.
-   */
-  private keepRoom(d: Decision): void {
-    const c = this.candidates;
-    let best = -1;
-    let isOpen = false;
-    let isAnyIdle = false;
-    for (let slot = 0; slot < c.count; slot++) {
-      if (!unchecked(c.usable[slot])) continue;
-      if (best < 0 || unchecked(c.costMs[slot]) < unchecked(c.costMs[best])) best = slot;
-      if (unchecked(c.room[slot]) != Room.All) continue;
-      isOpen = true;
-      isAnyIdle = isAnyIdle || this.isIdle(slot);
-    }
-    const tokens = best < 0 ? 0 : d.promptTokens - unchecked(c.cachedTokens[best]);
-    d.isHeavy = tokens >= this.heavyFromTokens;
-    const isKept = d.isHeavy && !isAnyIdle && (!isOpen || unchecked(c.room[best]) == Room.None);
-    for (let slot = 0; slot < c.count; slot++) {
-      const room = unchecked(c.room[slot]);
-      if (isKept) unchecked((c.room[slot] = <u8>Room.None));
-      else if (room == Room.Light) unchecked((c.room[slot] = <u8>Room.All));
     }
   }
 

@@ -72,6 +72,8 @@ export class Decision {
   queuedMs: f64 = 0;
   /** What it needs computed is heavy; told apart only where some server is short of room. */
   isHeavy: bool = false;
+  /** Host that it waits for, while it is to wait for that one; −1 for none. */
+  boundSlot: i32 = -1;
   /** Learned factors that the prediction used. */
   batch: f64 = 0;
 
@@ -114,6 +116,7 @@ export class Decision {
     this.nextCostMs = NaN;
     this.queuedMs = 0;
     this.isHeavy = false;
+    this.boundSlot = -1;
     this.batch = 0;
   }
 }

@@ -24,7 +24,10 @@ class Answer {
 }
 
 const FULL = new Answer("queue_full", "All servers are busy and too many requests wait already.");
-const TIMEOUT = new Answer("queue_timeout", "All servers are busy; the request has waited for too long.");
+const TIMEOUT = new Answer(
+  "queue_timeout",
+  "All servers are busy; the request has waited for too long.",
+);
 const DEADLINE = new Answer("deadline", "The request can't be served before its own deadline.");
 
 const headers = new HeaderList(4, 256);

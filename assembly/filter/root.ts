@@ -191,9 +191,7 @@ export class Root extends RootContext {
     this.bodyFields = new BodyFields(config.affinity.bodyFields);
     const now = nowMs();
     if (first) {
-      const namespace = getProperty(PLUGIN_ROOT_ID)
-        ? String.UTF8.decodeUnsafe(outPtr, outLen)
-        : "";
+      const namespace = getProperty(PLUGIN_ROOT_ID) ? String.UTF8.decodeUnsafe(outPtr, outLen) : "";
       const instance = mix(nowNs(), mix(<u64>this.id, changetype<usize>(this)) ^ randomSeed());
       this.fleetOrNull = fleetOf(namespace, config.affinity.tableBytes, instance);
     }
@@ -235,7 +233,8 @@ export class Root extends RootContext {
     const filled = locations.filled;
     const evicted = locations.evicted;
     if (filled != this.filledSeen) this.stats.tableEntries.add(<i64>(filled - this.filledSeen));
-    if (evicted != this.evictedSeen) this.stats.tableEvictions.add(<i64>(evicted - this.evictedSeen));
+    if (evicted != this.evictedSeen)
+      this.stats.tableEvictions.add(<i64>(evicted - this.evictedSeen));
     if (casGaveUp != this.casGaveUpSeen) {
       this.stats.internalErrors.add(<i64>(casGaveUp - this.casGaveUpSeen));
     }

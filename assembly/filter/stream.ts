@@ -2,12 +2,7 @@ import { RequestReader } from "../body/request";
 import { UsageReader } from "../body/usage";
 import { BufferType, getBuffer } from "../host/buffers";
 import { nowMs } from "../host/clock";
-import {
-  DataStatus,
-  HeadersStatus,
-  StreamContext,
-  TrailersStatus,
-} from "../host/contexts";
+import { DataStatus, HeadersStatus, StreamContext, TrailersStatus } from "../host/contexts";
 import { Ticket } from "../admission/ticket";
 import { outLen, outPtr } from "../host/memory";
 import { Decision } from "./decision";

@@ -68,9 +68,7 @@ export class View {
     for (let slot = 0; slot < c.count; slot++) {
       const at = this.fleet.states.at(slot);
       const may =
-        hosts.isKnown(slot) &&
-        !hosts.isUnhealthy(slot) &&
-        this.health.usable(slot, nowMs);
+        hosts.isKnown(slot) && !hosts.isUnhealthy(slot) && this.health.usable(slot, nowMs);
       unchecked((c.usable[slot] = may ? 1 : 0));
       if (!may) continue;
       usable++;
@@ -94,7 +92,8 @@ export class View {
       unchecked((c.room[slot] = <u8>room));
       const joinedMs = HostRecord.joinedMs(at);
       if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
-      const workMs = unchecked(c.pendingMs[slot]) + unchecked(c.inFlight[slot]) * SLOW_START_REQUEST_MS;
+      const workMs =
+        unchecked(c.pendingMs[slot]) + unchecked(c.inFlight[slot]) * SLOW_START_REQUEST_MS;
       unchecked((c.surchargeMs[slot] = this.slowStart(joinedMs, nowMs) * workMs));
       if (isScraped && report) {
         unchecked((c.surchargeMs[slot] += lateMs * (1 - unchecked(c.freshness[slot]))));

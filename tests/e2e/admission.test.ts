@@ -34,7 +34,11 @@ function question(tokens = 25): Record<string, unknown> {
 const sum = async (envoy: EnvoyProcess, name: string) => (await envoy.stats()).sum(name);
 
 /** Keeps the servers busy for some seconds, and waits until they say so. */
-async function occupy(envoy: EnvoyProcess, count: number, tokens: number): Promise<Promise<Answer>[]> {
+async function occupy(
+  envoy: EnvoyProcess,
+  count: number,
+  tokens: number,
+): Promise<Promise<Answer>[]> {
   const open: Promise<Answer>[] = [];
   for (let i = 0; i < count; i++) open.push(post(envoy.port, question(tokens)));
   await wait(400);
@@ -70,7 +74,10 @@ test("4 workers: what has no room is held and served, unread bodies too, bytes a
   assert.ok(queued.some(({ headers }) => Number(headers["x-warmroute-queued-ms"]) > 100));
   const prompt = (JSON.parse(`${queued[12]?.body}`) as { usage: { prompt_tokens: number } }).usage;
   assert.ok(prompt.prompt_tokens > 20_000, "the whole body arrived");
-  assert.equal(fleet.stats().reduce((total, { requests }) => total + requests, 0), 22);
+  assert.equal(
+    fleet.stats().reduce((total, { requests }) => total + requests, 0),
+    22,
+  );
   await settled(envoy);
 });
 

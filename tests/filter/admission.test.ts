@@ -156,7 +156,11 @@ test("what is stale or unknown never means full", () => {
       return exchange.answer().target;
     });
     if (pool.name.startsWith("one late and")) {
-      assert.equal(tally(sent).get(names[0]), undefined, `${pool.name}: fresh ones first`);
+      assert.equal(
+        tally(sent).get(names[0] as string),
+        undefined,
+        `${pool.name}: fresh ones first`,
+      );
     }
   }
 });

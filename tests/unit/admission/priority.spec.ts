@@ -16,7 +16,20 @@ describe("parsePriority", () => {
   });
 
   it("takes anything else for normal", () => {
-    const values = ["", "-", "+", "101", "-101", "1.5", "1e2", " 5", "HIGH", "--5", "99999999999", "\xff"];
+    const values = [
+      "",
+      "-",
+      "+",
+      "101",
+      "-101",
+      "1.5",
+      "1e2",
+      " 5",
+      "HIGH",
+      "--5",
+      "99999999999",
+      "\xff",
+    ];
     for (let i = 0; i < values.length; i++) expect(priority(values[i])).toBe(0, values[i]);
   });
 });
