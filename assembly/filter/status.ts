@@ -51,8 +51,10 @@ export class Status {
     }
     const entries = root.stats.tableEntries.get();
     const bytes = entries * BUCKET_ENTRY;
+    const held = root.fleet.inFlight.held();
+    const heldBytes = <i64>root.fleet.inFlight.heldBytes();
     return (
-      `{"hosts":[${list}],"queue":{"length":0,"bytes":0},` +
+      `{"hosts":[${list}],"queue":{"length":${held},"bytes":${heldBytes}},` +
       `"table":{"entries":${entries},"bytes":${bytes}}}`
     );
   }

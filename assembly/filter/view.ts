@@ -132,10 +132,10 @@ export class View {
       load.kvUsage += (since * this.meanWorkMs) / perTokenMs / capacity;
     }
     const workMs = Math.max(this.meanWorkMs, WAITING_TOKENS * perTokenMs);
-    const reportedMs = load.waiting * workMs * unchecked(c.prefillFactor[slot]);
     load.isLearned = this.isLearned(slot);
-    load.waitMs = unchecked(c.pendingMs[slot]);
-    if (reportedMs > load.waitMs) load.waitMs = reportedMs;
+    const others = unchecked(c.waiting[slot]) * unchecked(c.freshness[slot]);
+    const othersMs = others > 0 ? others * workMs * unchecked(c.prefillFactor[slot]) : 0;
+    load.waitMs = unchecked(c.pendingMs[slot]) + othersMs;
     return roomAt(load, this.limits);
   }
 
@@ -144,8 +144,10 @@ export class View {
     const load = this.load;
     const isFresh = unchecked(c.freshness[slot]) > 0;
     load.inFlight = unchecked(c.inFlight[slot]);
-    load.running = isFresh ? unchecked(c.running[slot]) : NaN;
-    load.waiting = isFresh ? unchecked(c.waiting[slot]) : NaN;
+    // The limits are about what servers report, own requests included.
+    const at = this.fleet.states.at(slot);
+    load.running = isFresh ? HostRecord.running(at) : NaN;
+    load.waiting = isFresh ? HostRecord.waiting(at) : NaN;
     load.kvUsage = isFresh ? unchecked(c.kvUsage[slot]) : NaN;
   }
 
