@@ -10,15 +10,15 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 async function busyServers(
   count: number,
   admission: Configuration,
-  more: Configuration = {},
+  workers = 4,
 ): Promise<{ fleet: Fleet; envoy: EnvoyProcess }> {
   const fleet = await startServers(count, { timeScale: 1, engine: { maxRunning: 1 } });
   after(() => fleet.stop());
   const metrics = { source: "hosts", interval_ms: 100, timeout_ms: 90, stale_after_ms: 2000 };
   const envoy = await gateway(
     fleet.addresses,
-    { metrics, admission: { max_waiting: 2, ...admission }, ...more },
-    { workers: 4 },
+    { metrics, admission: { max_waiting: 2, ...admission } },
+    { workers },
   );
   await wait(500);
   return { fleet, envoy };
@@ -82,7 +82,7 @@ test("4 workers: what has no room is held and served, unread bodies too, bytes a
 });
 
 test("a full queue answers 429 as documented; high priorities take the place of low ones", async () => {
-  const { envoy } = await busyServers(1, { queue_limit: 2 });
+  const { envoy } = await busyServers(1, { queue_limit: 2 }, 1);
   const open = await occupy(envoy, 5, 120);
   const low = Array.from({ length: 8 }, () =>
     post(envoy.port, question(), { headers: { "x-warmroute-priority": "low" } }),
