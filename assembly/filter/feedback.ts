@@ -87,7 +87,13 @@ export class Feedback {
       const samples = Learned.samples(at);
       const known = Learned.bytesPerToken(at);
       const ratio = known > 0 ? known : this.root.config.cost.bytesPerToken;
-      const bytesPerToken = learnBytesPerToken(ratio, samples, d.promptBytes, d.fixedTokens, reported);
+      const bytesPerToken = learnBytesPerToken(
+        ratio,
+        samples,
+        d.promptBytes,
+        d.fixedTokens,
+        reported,
+      );
       Learned.setBytesPerToken(at, bytesPerToken);
       Learned.setSamples(at, samples + 1);
       const completion = stream.usage!.completionTokens;
@@ -202,8 +208,7 @@ export class Feedback {
     t.batchBefore = d.batch;
     t.waitingBefore = stream.served.waitingBefore;
     t.sinceLastMs = stream.served.sinceLastMs;
-    const plainMs =
-      (d.promptTokens - d.cachedTokens) * this.root.config.cost.prefillMsPerToken;
+    const plainMs = (d.promptTokens - d.cachedTokens) * this.root.config.cost.prefillMsPerToken;
     t.waitFactor = plainMs > 0 && d.prefillMs > 0 ? d.prefillMs / plainMs : 1;
     t.behindTokens = Math.max(stream.served.clockAtFirst - stream.served.clockAtSent, 0);
   }
@@ -251,5 +256,5 @@ export class Feedback {
 /** |predicted − actual| / actual in whole percent, at most 1000. */
 function relativeErrorPercent(predicted: f64, actual: f64): u64 {
   if (!(actual > 0)) return 0;
-  return <u64>Math.min(Math.abs(predicted - actual) / actual * 100, 1000);
+  return <u64>Math.min((Math.abs(predicted - actual) / actual) * 100, 1000);
 }

@@ -147,7 +147,12 @@ export class Poller {
     }
     headers.addText(ACCEPT, METRICS_TYPES);
     this.root.stats.scrapes.add(1);
-    this.sent(target, httpCall(metrics.cluster, headers, 0, 0, metrics.timeoutMs), nowMs, "metrics");
+    this.sent(
+      target,
+      httpCall(metrics.cluster, headers, 0, 0, metrics.timeoutMs),
+      nowMs,
+      "metrics",
+    );
   }
 
   private callDiscovery(nowMs: f64): void {

@@ -23,7 +23,9 @@ export class Schedule {
     // A clock that was set back must not silence a target for long.
     if (nowMs < next && next - nowMs <= BACK_OFF_MAX_MS * 2) return false;
     unchecked((this.intervalMs[target] = intervalMs));
-    unchecked((this.nextMs[target] = nowMs + intervalMs * (1 - JITTER + 2 * JITTER * Math.random())));
+    unchecked(
+      (this.nextMs[target] = nowMs + intervalMs * (1 - JITTER + 2 * JITTER * Math.random())),
+    );
     return true;
   }
 

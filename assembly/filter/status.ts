@@ -28,7 +28,8 @@ export class Status {
   /** Answers a GET of the page or of its data; false for any other path (without query). */
   answer(ptr: usize, len: i32): bool {
     const path = this.root.config.status.path;
-    if (path.len == 0 || len < path.len || memory.compare(ptr, path.ptr, path.len) != 0) return false;
+    if (path.len == 0 || len < path.len || memory.compare(ptr, path.ptr, path.len) != 0)
+      return false;
     const isPage = len == path.len;
     if (!isPage && !equalsText(ptr + path.len, len - path.len, JSON_SUFFIX)) return false;
     const body = text(isPage ? PAGE : this.data(nowMs()));

@@ -119,7 +119,13 @@ export class Timing {
 
   private learnPrefill(at: usize, observedMs: f64, expectedMs: f64, trust: f64): void {
     const samples = HostRecord.prefillSamples(at);
-    const factor = learnFactor(HostRecord.prefillFactor(at), samples, observedMs, expectedMs, trust);
+    const factor = learnFactor(
+      HostRecord.prefillFactor(at),
+      samples,
+      observedMs,
+      expectedMs,
+      trust,
+    );
     HostRecord.setPrefillFactor(at, factor);
     // What tells little leaves its full weight to what tells more.
     if (trust >= TELLING_TRUST) HostRecord.setPrefillSamples(at, samples + 1);

@@ -1,6 +1,13 @@
 /** What Envoy calls. Each finds its context and passes the call on; unknown ids do nothing. */
 import "./abort";
-import { createContext, DataStatus, HeadersStatus, roots, streams, TrailersStatus } from "./contexts";
+import {
+  createContext,
+  DataStatus,
+  HeadersStatus,
+  roots,
+  streams,
+  TrailersStatus,
+} from "./contexts";
 import { collectSoon, enterCallback, leaveCallback, malloc } from "./memory";
 
 export { malloc } from "./memory";
@@ -66,9 +73,7 @@ export function proxy_on_http_call_response(
 export function proxy_on_request_headers(id: u32, count: i32, endOfStream: u32): u32 {
   enterCallback();
   let stream = streams.get(id);
-  let status = stream
-    ? stream.onRequestHeaders(count, endOfStream != 0)
-    : HeadersStatus.Continue;
+  let status = stream ? stream.onRequestHeaders(count, endOfStream != 0) : HeadersStatus.Continue;
   leaveCallback();
   return status;
 }
@@ -92,9 +97,7 @@ export function proxy_on_request_trailers(id: u32, count: i32): u32 {
 export function proxy_on_response_headers(id: u32, count: i32, endOfStream: u32): u32 {
   enterCallback();
   let stream = streams.get(id);
-  let status = stream
-    ? stream.onResponseHeaders(count, endOfStream != 0)
-    : HeadersStatus.Continue;
+  let status = stream ? stream.onResponseHeaders(count, endOfStream != 0) : HeadersStatus.Continue;
   leaveCallback();
   return status;
 }

@@ -21,10 +21,10 @@ export class HeaderList {
     private maxPairs: i32 = 32,
     private maxBytes: i32 = 4096,
   ) {
-    this.lengths = heap.alloc(<usize>maxPairs << 3);
+    this.lengths = heap.alloc((<usize>maxPairs) << 3);
     // In front of the data: room for the sealed count and lengths.
-    this.data = heap.alloc(4 + (<usize>maxPairs << 3) + <usize>maxBytes) + 4;
-    this.data += <usize>maxPairs << 3;
+    this.data = heap.alloc(4 + ((<usize>maxPairs) << 3) + <usize>maxBytes) + 4;
+    this.data += (<usize>maxPairs) << 3;
   }
 
   /** Empties the list. */
@@ -43,7 +43,7 @@ export class HeaderList {
     store<u8>(at + <usize>name.len, 0);
     memory.copy(at + <usize>name.len + 1, valuePtr, valueLen);
     store<u8>(at + <usize>name.len + 1 + <usize>valueLen, 0);
-    let lengths = this.lengths + (<usize>this.count << 3);
+    let lengths = this.lengths + ((<usize>this.count) << 3);
     store<u32>(lengths, name.len);
     store<u32>(lengths, valueLen, 4);
     this.used = used + name.len + valueLen + 2;
@@ -58,7 +58,7 @@ export class HeaderList {
 
   /** Makes `ptr` and `size` what a host function takes. */
   seal(): void {
-    let lengthsBytes = <usize>this.count << 3;
+    let lengthsBytes = (<usize>this.count) << 3;
     this.ptr = this.data - lengthsBytes - 4;
     store<u32>(this.ptr, this.count);
     memory.copy(this.ptr + 4, this.lengths, lengthsBytes);

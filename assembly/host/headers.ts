@@ -65,14 +65,14 @@ export function readPairs(map: HeaderMap): i32 {
   let end = outPtr + <usize>outLen;
   // Bounds the count before it is multiplied.
   if (count > <u32>outLen / 8) return -1;
-  let names = arenaAlloc(<usize>count << 2);
+  let names = arenaAlloc((<usize>count) << 2);
   if (names == 0) return -1;
   let lengths = outPtr + 4;
-  let at = <u64>lengths + (<u64>count << 3);
+  let at = <u64>lengths + ((<u64>count) << 3);
   for (let i: u32 = 0; i < count; i++) {
-    store<u32>(names + (<usize>i << 2), <u32>at);
-    at += <u64>load<u32>(lengths + (<usize>i << 3)) + 1;
-    at += <u64>load<u32>(lengths + (<usize>i << 3), 4) + 1;
+    store<u32>(names + ((<usize>i) << 2), <u32>at);
+    at += <u64>load<u32>(lengths + ((<usize>i) << 3)) + 1;
+    at += <u64>load<u32>(lengths + ((<usize>i) << 3), 4) + 1;
     if (at > <u64>end) return -1;
   }
   pairLengths = lengths;
@@ -83,12 +83,12 @@ export function readPairs(map: HeaderMap): i32 {
 
 /** Address of name `i`; 0 out of range. */
 export function pairNamePtr(i: i32): usize {
-  return <u32>i < <u32>pairCount ? <usize>load<u32>(pairNames + (<usize>i << 2)) : 0;
+  return <u32>i < <u32>pairCount ? <usize>load<u32>(pairNames + ((<usize>i) << 2)) : 0;
 }
 
 /** Length of name `i` in bytes; 0 out of range. */
 export function pairNameLen(i: i32): i32 {
-  return <u32>i < <u32>pairCount ? <i32>load<u32>(pairLengths + (<usize>i << 3)) : 0;
+  return <u32>i < <u32>pairCount ? <i32>load<u32>(pairLengths + ((<usize>i) << 3)) : 0;
 }
 
 /** Address of value `i`; 0 out of range. */
@@ -98,5 +98,5 @@ export function pairValuePtr(i: i32): usize {
 
 /** Length of value `i` in bytes; 0 out of range. */
 export function pairValueLen(i: i32): i32 {
-  return <u32>i < <u32>pairCount ? <i32>load<u32>(pairLengths + (<usize>i << 3), 4) : 0;
+  return <u32>i < <u32>pairCount ? <i32>load<u32>(pairLengths + ((<usize>i) << 3), 4) : 0;
 }

@@ -1,5 +1,10 @@
 import { text } from "../bytes";
-import { proxy_define_metric, proxy_get_metric, proxy_increment_metric, proxy_record_metric } from "./imports";
+import {
+  proxy_define_metric,
+  proxy_get_metric,
+  proxy_increment_metric,
+  proxy_record_metric,
+} from "./imports";
 import { VALUE_CELL } from "./memory";
 
 const enum MetricType {

@@ -48,7 +48,7 @@ export class ContextTable<T> {
     if (id == 0) return false;
     let slot = this.find(id);
     if (unchecked(this.ids[slot]) != id) {
-      if ((this.count << 1) > this.mask) {
+      if (this.count << 1 > this.mask) {
         if (this.mask + 1 >= this.maxSlots) return false;
         this.grow();
         slot = this.find(id);

@@ -67,13 +67,7 @@ export class Account {
    * A decoding request ended.
    * @param contextTokens as given to `firstToken`  @param outputTokens what its answer adds to the host's cache
    */
-  finished(
-    slot: i32,
-    generation: u8,
-    contextTokens: f64,
-    outputTokens: f64,
-    nowMs: f64,
-  ): void {
+  finished(slot: i32, generation: u8, contextTokens: f64, outputTokens: f64, nowMs: f64): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
     const decoding = max(0, RowView.decoding(box) - 1);

@@ -12,7 +12,8 @@ export class Bucket {
   readonly bytes: usize = heap.alloc(BUCKET_BYTES);
 
   /** Address of entry `e`, 0 ≤ e < BUCKET_ENTRIES. */
-  @inline entry(e: i32): usize {
+  @inline
+  entry(e: i32): usize {
     return this.bytes + BUCKET_HEAD + <usize>e * BUCKET_ENTRY;
   }
 
@@ -33,12 +34,27 @@ export class Bucket {
     return true;
   }
 
-  @inline static tag(entry: usize): u64 { return load<u64>(entry); }
-  @inline static stamp(entry: usize): u32 { return load<u32>(entry + 8); }
-  @inline static slot(entry: usize): i32 { return <i32>load<u16>(entry + 12); }
-  @inline static generation(entry: usize): u8 { return load<u8>(entry + 14); }
+  @inline
+  static tag(entry: usize): u64 {
+    return load<u64>(entry);
+  }
+  @inline
+  static stamp(entry: usize): u32 {
+    return load<u32>(entry + 8);
+  }
+  @inline
+  static slot(entry: usize): i32 {
+    return <i32>load<u16>(entry + 12);
+  }
+  @inline
+  static generation(entry: usize): u8 {
+    return load<u8>(entry + 14);
+  }
   /** Conversations that left this prefix by a way of their own, up to 255. */
-  @inline static forks(entry: usize): i32 { return <i32>load<u8>(entry + 15); }
+  @inline
+  static forks(entry: usize): i32 {
+    return <i32>load<u8>(entry + 15);
+  }
 
   /** Writes a whole entry; `forks` is cut at 255. */
   static write(entry: usize, tag: u64, stamp: u32, slot: i32, generation: u8, forks: i32): void {

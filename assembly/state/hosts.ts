@@ -1,13 +1,7 @@
 import { hashBytes } from "../prefix/hash";
 import { SharedResult } from "../host/shareddata";
 import { Keys } from "./keys";
-import {
-  ADDRESS_BYTES,
-  CAS_ATTEMPTS,
-  DIRECTORY_HEAD,
-  DIRECTORY_RECORD,
-  MAX_HOSTS,
-} from "./layout";
+import { ADDRESS_BYTES, CAS_ATTEMPTS, DIRECTORY_HEAD, DIRECTORY_RECORD, MAX_HOSTS } from "./layout";
 import { SharedRecord, noteCasGaveUp } from "./record";
 
 /** Where a host is known from; a host without any source is free for reuse. */
@@ -102,7 +96,8 @@ export class HostDirectory {
   }
 
   /** When the host was named or heard of last, ms, to a minute. */
-  @inline lastSeenMs(slot: i32): f64 {
+  @inline
+  lastSeenMs(slot: i32): f64 {
     return load<f64>(this.at(slot) + LAST_SEEN);
   }
 
@@ -132,38 +127,46 @@ export class HostDirectory {
   }
 
   /** Whether the slot holds a host. */
-  @inline isKnown(slot: i32): bool {
+  @inline
+  isKnown(slot: i32): bool {
     return slot >= 0 && slot < this.count && unchecked(this.hashes[slot]) != 0;
   }
 
   /** Bits of `Source` that name the host. */
-  @inline sources(slot: i32): u8 {
+  @inline
+  sources(slot: i32): u8 {
     return load<u8>(this.at(slot) + SOURCES);
   }
 
-  @inline isUnhealthy(slot: i32): bool {
+  @inline
+  isUnhealthy(slot: i32): bool {
     return (load<u8>(this.at(slot) + FLAGS) & FLAG_UNHEALTHY) != 0;
   }
 
   /** Raised each time the slot gets another host; part of everything recorded for the host. */
-  @inline generation(slot: i32): u8 {
+  @inline
+  generation(slot: i32): u8 {
     return load<u8>(this.at(slot) + GENERATION);
   }
 
   /** Hash of the address, the host's identity in rendezvous hashing; 0 for a free slot. */
-  @inline hash(slot: i32): u64 {
+  @inline
+  hash(slot: i32): u64 {
     return unchecked(this.hashes[slot]);
   }
 
-  @inline addressPtr(slot: i32): usize {
+  @inline
+  addressPtr(slot: i32): usize {
     return this.at(slot) + ADDRESS;
   }
 
-  @inline addressLen(slot: i32): i32 {
+  @inline
+  addressLen(slot: i32): i32 {
     return <i32>load<u8>(this.at(slot));
   }
 
-  @inline private at(slot: i32): usize {
+  @inline
+  private at(slot: i32): usize {
     return this.record.bytes + DIRECTORY_HEAD + <usize>slot * DIRECTORY_RECORD;
   }
 

@@ -31,7 +31,8 @@ export class HostStates {
   }
 
   /** Local copy of a host's record. */
-  @inline at(slot: i32): usize {
+  @inline
+  at(slot: i32): usize {
     return this.bytes + <usize>slot * HOST_RECORD_BYTES;
   }
 
@@ -66,6 +67,8 @@ export class HostStates {
   /** Writes the record back; false when another worker wrote since `open`. */
   commit(slot: i32): bool {
     setKeyIndex(this.key, slot);
-    return setShared(this.key, this.at(slot), HOST_RECORD_BYTES, this.cas) != SharedResult.CasMismatch;
+    return (
+      setShared(this.key, this.at(slot), HOST_RECORD_BYTES, this.cas) != SharedResult.CasMismatch
+    );
   }
 }

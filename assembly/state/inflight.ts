@@ -124,12 +124,14 @@ export class InFlight {
     let alive = this.own.index >= 0 ? 1 : 0;
     for (let index = 0; index < this.others.length; index++) {
       const row = this.others[index];
-      if (index != this.own.index && row.bytes != 0 && nowMs - row.heartbeatMs < ROW_DEAD_MS) alive++;
+      if (index != this.own.index && row.bytes != 0 && nowMs - row.heartbeatMs < ROW_DEAD_MS)
+        alive++;
     }
     return alive;
   }
 
-  @inline private ownBox(slot: i32): usize {
+  @inline
+  private ownBox(slot: i32): usize {
     const box = RowView.box(this.own.bytes, slot);
     return box;
   }

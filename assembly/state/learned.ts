@@ -32,7 +32,8 @@ export class Learned {
 
   constructor(keys: Keys) {
     const records = new StaticArray<SharedRecord>(SLOTS);
-    for (let i = 0; i < SLOTS; i++) records[i] = new SharedRecord(keys.indexed("learned", i), BYTES);
+    for (let i = 0; i < SLOTS; i++)
+      records[i] = new SharedRecord(keys.indexed("learned", i), BYTES);
     this.records = records;
   }
 
@@ -86,13 +87,28 @@ export class Learned {
     return this.records[slot].store(BYTES) != SharedResult.CasMismatch;
   }
 
-  @inline static samples(at: usize): u32 { return load<u32>(at + SAMPLES); }
-  @inline static setSamples(at: usize, v: u32): void { store<u32>(at + SAMPLES, v); }
+  @inline
+  static samples(at: usize): u32 {
+    return load<u32>(at + SAMPLES);
+  }
+  @inline
+  static setSamples(at: usize, v: u32): void {
+    store<u32>(at + SAMPLES, v);
+  }
   /** Learned bytes per token, 0 for none. */
-  @inline static bytesPerToken(at: usize): f64 { return load<f64>(at + RATIO); }
-  @inline static setBytesPerToken(at: usize, v: f64): void { store<f64>(at + RATIO, v); }
+  @inline
+  static bytesPerToken(at: usize): f64 {
+    return load<f64>(at + RATIO);
+  }
+  @inline
+  static setBytesPerToken(at: usize, v: f64): void {
+    store<f64>(at + RATIO, v);
+  }
   /** Address of the length histogram. */
-  @inline static output(at: usize): usize { return at + OUTPUT; }
+  @inline
+  static output(at: usize): usize {
+    return at + OUTPUT;
+  }
 }
 
 @inline

@@ -38,7 +38,8 @@ export class Lease {
     const own = present && load<u64>(at + 8) == this.instance;
     if (own && nowMs - renewed < RENEW_MS) return true;
     // A clock that was set back leaves a time in the future: that lease is free too.
-    const held = present && !own && nowMs - renewed < LEASE_EXPIRES_MS && renewed - nowMs < LEASE_EXPIRES_MS;
+    const held =
+      present && !own && nowMs - renewed < LEASE_EXPIRES_MS && renewed - nowMs < LEASE_EXPIRES_MS;
     if (held) return false;
     store<u64>(at + 8, this.instance);
     store<f64>(at + 16, nowMs);

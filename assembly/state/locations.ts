@@ -169,13 +169,7 @@ export class Locations {
    * Fills in the hosts that know less than the deepest. What is alive at a boundary is alive at every shallower one, so two
    * boundaries known to as many hosts are known to the same hosts, and nothing between them needs reading.
    */
-  private bisect(
-    ids: StaticArray<u64>,
-    low: i32,
-    lowCount: i32,
-    high: i32,
-    highCount: i32,
-  ): void {
+  private bisect(ids: StaticArray<u64>, low: i32, lowCount: i32, high: i32, highCount: i32): void {
     if (high - low <= 1 || lowCount == highCount || this.probes >= PROBE_BUDGET) return;
     const middle = milestoneBelow(ids, (low + high) >>> 1, low);
     const count = this.probe(unchecked(ids[middle]), middle);
@@ -227,7 +221,8 @@ export class Locations {
   }
 
   /** Tokens inserted at the entry's host since it was stamped; the 32-bit stamp wraps, the difference does not. */
-  @inline private ageTokens(entry: usize, slot: i32): f64 {
+  @inline
+  private ageTokens(entry: usize, slot: i32): f64 {
     const now = <u32>(<u64>(unchecked(this.clock[slot]) / STAMP_TOKENS));
     const age = now - Bucket.stamp(entry);
     return <f64>(<i32>age < 0 ? 0 : age) * STAMP_TOKENS;

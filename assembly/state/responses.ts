@@ -34,7 +34,11 @@ export class Responses {
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       this.cache.clear();
       const bucket = this.cache.get(<i32>(idHash & (BUCKETS - 1)));
-      memory.copy(bucket.entry(1), bucket.entry(0), bucket.entry(BUCKET_ENTRIES - 1) - bucket.entry(0));
+      memory.copy(
+        bucket.entry(1),
+        bucket.entry(0),
+        bucket.entry(BUCKET_ENTRIES - 1) - bucket.entry(0),
+      );
       store<u64>(bucket.entry(0), idHash);
       store<u64>(bucket.entry(0) + 8, conversationKey);
       const result = this.cache.store(bucket);

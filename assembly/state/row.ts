@@ -21,32 +21,72 @@ const HELD_BYTES: i32 = 32;
 @unmanaged
 export class RowView {
   /** Changes of the row since its worker took it. */
-  @inline static seq(row: usize): u32 { return load<u32>(row + SEQ); }
-  @inline static heartbeatMs(row: usize): f64 { return load<f64>(row + HEARTBEAT); }
-  @inline static instance(row: usize): u64 { return load<u64>(row + INSTANCE); }
+  @inline
+  static seq(row: usize): u32 {
+    return load<u32>(row + SEQ);
+  }
+  @inline
+  static heartbeatMs(row: usize): f64 {
+    return load<f64>(row + HEARTBEAT);
+  }
+  @inline
+  static instance(row: usize): u64 {
+    return load<u64>(row + INSTANCE);
+  }
   /** Host slots that the row has boxes for. */
-  @inline static count(row: usize): i32 {
+  @inline
+  static count(row: usize): i32 {
     const count = load<i32>(row + COUNT);
     return count < 0 ? 0 : count > MAX_HOSTS ? MAX_HOSTS : count;
   }
   /** Requests that the worker holds in its queue, and bytes of their bodies. */
-  @inline static held(row: usize): i32 { return load<i32>(row + HELD); }
-  @inline static heldBytes(row: usize): f64 { return load<f64>(row + HELD_BYTES); }
-  @inline static box(row: usize, slot: i32): usize { return row + ROW_HEAD + <usize>slot * ROW_RECORD; }
+  @inline
+  static held(row: usize): i32 {
+    return load<i32>(row + HELD);
+  }
+  @inline
+  static heldBytes(row: usize): f64 {
+    return load<f64>(row + HELD_BYTES);
+  }
+  @inline
+  static box(row: usize, slot: i32): usize {
+    return row + ROW_HEAD + <usize>slot * ROW_RECORD;
+  }
 
   /** Requests sent that have not seen a first token. */
-  @inline static waiting(box: usize): i32 { return <i32>load<u16>(box); }
+  @inline
+  static waiting(box: usize): i32 {
+    return <i32>load<u16>(box);
+  }
   /** Requests past their first token. */
-  @inline static decoding(box: usize): i32 { return <i32>load<u16>(box + 2); }
-  @inline static generation(box: usize): u8 { return load<u8>(box + 4); }
+  @inline
+  static decoding(box: usize): i32 {
+    return <i32>load<u16>(box + 2);
+  }
+  @inline
+  static generation(box: usize): u8 {
+    return load<u8>(box + 4);
+  }
   /** Expected prefill milliseconds of the waiting requests. */
-  @inline static workMs(box: usize): f64 { return <f64>load<f32>(box + 8); }
+  @inline
+  static workMs(box: usize): f64 {
+    return <f64>load<f32>(box + 8);
+  }
   /** Context tokens of the decoding requests. */
-  @inline static contextTokens(box: usize): f64 { return <f64>load<f32>(box + 12); }
+  @inline
+  static contextTokens(box: usize): f64 {
+    return <f64>load<f32>(box + 12);
+  }
   /** Finish time of own queue minus its work: the `newest` of the pending-prefill formula (inflight.ts), ms. */
-  @inline static newestMs(box: usize): f64 { return load<f64>(box + 16); }
+  @inline
+  static newestMs(box: usize): f64 {
+    return load<f64>(box + 16);
+  }
   /** Tokens ever inserted into the host's cache by this row: a part of the host's token clock. */
-  @inline static clockTokens(box: usize): f64 { return load<f64>(box + 24); }
+  @inline
+  static clockTokens(box: usize): f64 {
+    return load<f64>(box + 24);
+  }
 }
 
 /**
@@ -95,7 +135,10 @@ export class WorkerRow {
     const bytes = this.record.bytes;
     const held = max(0, RowView.held(bytes) + requests);
     store<i32>(bytes + HELD, held);
-    store<f64>(bytes + HELD_BYTES, held == 0 ? 0 : Math.max(0, RowView.heldBytes(bytes) + bodyBytes));
+    store<f64>(
+      bytes + HELD_BYTES,
+      held == 0 ? 0 : Math.max(0, RowView.heldBytes(bytes) + bodyBytes),
+    );
     this.touch();
     this.publish(nowMs);
   }
@@ -148,7 +191,8 @@ export class WorkerRow {
       setKeyIndex(this.key, index);
       this.record.load();
       const bytes = this.record.bytes;
-      const taken = RowView.instance(bytes) != 0 && nowMs - RowView.heartbeatMs(bytes) < ROW_DEAD_MS;
+      const taken =
+        RowView.instance(bytes) != 0 && nowMs - RowView.heartbeatMs(bytes) < ROW_DEAD_MS;
       if (taken) continue;
       const rows = max(count, RowView.count(bytes));
       for (let slot = 0; slot < rows; slot++) {
@@ -156,7 +200,10 @@ export class WorkerRow {
         const clock = RowView.clockTokens(box);
         if (slot < count) memory.copy(box, RowView.box(own, slot), ROW_RECORD);
         else memory.fill(box, 0, 24);
-        store<f64>(box + 24, clock + (slot < count ? RowView.clockTokens(RowView.box(own, slot)) : 0));
+        store<f64>(
+          box + 24,
+          clock + (slot < count ? RowView.clockTokens(RowView.box(own, slot)) : 0),
+        );
       }
       store<i32>(bytes + COUNT, rows);
       store<i32>(bytes + HELD, RowView.held(own));

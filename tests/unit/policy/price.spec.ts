@@ -77,7 +77,8 @@ describe("price", () => {
     for (let i = 0; i < signals.length; i++) {
       const c = idle(2);
       for (let slot = 0; slot < 2; slot++) c.freshness[slot] = 1;
-      const values = i == 0 ? c.running : i == 1 ? c.waiting : i == 2 ? c.kvUsage : c.gpuUtilization;
+      const values =
+        i == 0 ? c.running : i == 1 ? c.waiting : i == 2 ? c.kvUsage : c.gpuUtilization;
       values[0] = i < 2 ? 12 : 0.95;
       values[1] = 0;
       expect(shareOf(c, 0, 500)).toBe(0, signals[i]);
