@@ -1,9 +1,6 @@
 import { RequestReader } from "../body/request";
-import { conversationKey } from "../prefix/key";
 import { Room } from "../admission/room";
 import { Config } from "../config/config";
-import { capBand, meanOutput } from "../cost/output";
-import { promptTokens } from "../cost/tokens";
 import { stepMs } from "../cost/speed";
 import { Candidates } from "../policy/candidates";
 import { order } from "../policy/order";
@@ -13,24 +10,13 @@ import { RequestCost } from "../policy/request";
 import { Weights } from "../policy/weights";
 import { MAX_ENTRIES } from "../prefix/chain";
 import { mix } from "../prefix/hash";
-import { Learned } from "../state/learned";
-import { Decision, MODEL_BYTES } from "./decision";
+import { Decision } from "./decision";
 import { Fleet } from "./fleet";
 import { Health } from "./health";
 import { HeavyRoom } from "./heavyroom";
+import { Identity } from "./identity";
 import { View } from "./view";
 
-/** Salts that keep kinds of keys apart in the tables. */
-const CONVERSATION_SALT: u64 = 0x5e55_1055_a17e_d001;
-const ANY_MODEL_SALT: u64 = 0x5e55_1055_a11d_0003;
-const RATIO_SALT: u64 = 0xb17e_5a17_0000_0001;
-const OUTPUT_SALT: u64 = 0x0007_a075_0000_0002;
-
-/** Observations that a broader prediction counts as, against a narrower one's own. */
-const BROADER_WEIGHT: f64 = 8;
-/** An unread body of unknown size, and the most that an unread body counts: tokens. */
-const OPAQUE_TOKENS: f64 = 256;
-const OPAQUE_TOKENS_MAX: f64 = 32768;
 /** Of a known session whose body can't be read, this share is expected in its host's cache. */
 const OPAQUE_CACHED_SHARE: f64 = 0.8;
 /** Speeds that differ by more than this ratio differ clearly. */
@@ -44,6 +30,7 @@ const MEAN_WEIGHT: f64 = 0.02;
 export class Decider {
   readonly candidates: Candidates = new Candidates();
   readonly view: View;
+  private identity: Identity;
   private request: RequestCost = new RequestCost();
   private weights: Weights = new Weights();
   /** Running means over this worker's requests: prefill ms at the priors, and the share of prompts that was cached. */
@@ -61,6 +48,7 @@ export class Decider {
     health: Health,
   ) {
     this.view = new View(config, fleet, health);
+    this.identity = new Identity(config, fleet);
     const cost = config.cost;
     const w = this.weights;
     w.prefillMsPerToken = cost.prefillMsPerToken;
@@ -79,9 +67,9 @@ export class Decider {
    */
   decide(d: Decision, reader: RequestReader | null, nowMs: f64): void {
     this.counter++;
-    if (reader) this.identify(d, reader);
-    else this.identifyOpaque(d);
-    this.estimate(d, nowMs);
+    if (reader) this.identity.read(d, reader);
+    else this.identity.unread(d);
+    this.identity.estimate(d, nowMs);
     this.choose(d, reader, nowMs);
     if (d.choice.count > 0) this.learnMeans(d);
   }
@@ -170,87 +158,6 @@ export class Decider {
     if (d.promptTokens > 0) {
       this.reuseShare += (d.cachedTokens / d.promptTokens - this.reuseShare) * MEAN_WEIGHT;
     }
-  }
-
-  private identify(d: Decision, reader: RequestReader): void {
-    const facts = reader.facts;
-    d.modelHash = facts.modelHash;
-    d.modelLen = min(facts.modelLen, MODEL_BYTES);
-    memory.copy(d.model, facts.modelPtr, d.modelLen);
-    d.stream = facts.stream;
-    d.outputCap = facts.outputCap;
-    d.answers = max<u32>(1, max(facts.n, facts.bestOf));
-    d.promptChars = facts.promptCodePoints;
-    d.images = facts.images;
-    d.readable = facts.isReadable;
-    d.complete = facts.isComplete;
-    let seed = mix(facts.modelHash, facts.adapterHash);
-    seed = mix(seed, facts.cacheSaltHash);
-    seed = mix(seed, d.tenantHash);
-    let session = d.headerSessionHash != 0 ? d.headerSessionHash : facts.sessionHash;
-    let key: u64 = 0;
-    if (d.headerSessionHash == 0 && facts.sessionIsResponseId) {
-      key = this.fleet.responses.find(facts.sessionHash);
-      if (key == 0) session = 0;
-    }
-    if (key == 0 && (session != 0 || d.readable)) {
-      key = conversationKey(seed, session, facts);
-    }
-    d.key = key;
-    d.tieKey = session == 0 && facts.userHash != 0 ? mix(seed, facts.userHash) : key;
-    d.hasSession = key != 0 && session != 0;
-    if (d.hasSession) d.anyModelTag = anyModelTag(d.tenantHash, session);
-    if (!d.readable) {
-      d.conversationTag = d.anyModelTag;
-      d.reason = Reason.Opaque;
-      return;
-    }
-    d.conversationTag = mix(key, CONVERSATION_SALT);
-    reader.seal(seed, this.config.cost.tokensPerImage);
-    // A body read in part: what follows is taken to be like what was read.
-    const seen = <f64>facts.bodyBytes;
-    const declared = <f64>d.contentLength;
-    const scale = !d.complete && declared > seen && seen > 0 ? declared / seen : 1;
-    d.promptBytes = (<f64>facts.promptBytes + <f64>facts.toolsBytes) * scale;
-    d.fixedTokens =
-      <f64>facts.tokenIds * scale +
-      <f64>(facts.images + facts.audios) * <f64>this.config.cost.tokensPerImage;
-  }
-
-  private identifyOpaque(d: Decision): void {
-    d.reason = Reason.Opaque;
-    if (d.headerSessionHash == 0) return;
-    d.key = mix(mix(0, d.tenantHash), d.headerSessionHash);
-    d.tieKey = d.key;
-    d.hasSession = true;
-    d.conversationTag = anyModelTag(d.tenantHash, d.headerSessionHash);
-  }
-
-  /** Prompt and output tokens, by what was learned of the model. */
-  private estimate(d: Decision, nowMs: f64): void {
-    const learned = this.fleet.learned;
-    const cost = this.config.cost;
-    let bytesPerToken = cost.bytesPerToken;
-    const model = learned.find(ratioKey(d), nowMs);
-    if (model != 0 && cost.learn && Learned.bytesPerToken(model) > 0) {
-      bytesPerToken = Learned.bytesPerToken(model);
-    }
-    if (d.readable) {
-      d.promptTokens = promptTokens(d.promptBytes, d.fixedTokens, bytesPerToken);
-    } else {
-      const declared = <f64>d.contentLength / bytesPerToken;
-      d.promptTokens = declared > 0 ? Math.min(declared, OPAQUE_TOKENS_MAX) : OPAQUE_TOKENS;
-    }
-    let expected = <f64>cost.outputTokens;
-    if (cost.learn) {
-      if (model != 0) expected = meanOutput(Learned.output(model), expected, BROADER_WEIGHT);
-      // As a prior for what this cap allows, too.
-      if (d.outputCap > 0) expected = Math.min(expected, <f64>d.outputCap);
-      const narrow = learned.find(outputKey(d), nowMs);
-      if (narrow != 0) expected = meanOutput(Learned.output(narrow), expected, BROADER_WEIGHT);
-    }
-    if (d.outputCap > 0) expected = Math.min(expected, <f64>d.outputCap);
-    d.outputTokens = Math.max(expected, 0) * <f64>d.answers;
   }
 
   /** What each host has cached of this request, and where its session is. */
@@ -388,21 +295,6 @@ function guess(foundLength: i32, length: i32): i32 {
 @inline
 function or0(value: f64): f64 {
   return isNaN(value) ? 0 : value;
-}
-
-/** Tag of a session whatever its model. */
-function anyModelTag(tenantHash: u64, session: u64): u64 {
-  return mix(mix(tenantHash, session), ANY_MODEL_SALT);
-}
-
-/** Key of what is learned per model. */
-export function ratioKey(d: Decision): u64 {
-  return mix(d.modelHash, RATIO_SALT);
-}
-
-/** Key of what is learned per model, API and cap band. */
-export function outputKey(d: Decision): u64 {
-  return mix(mix(mix(d.modelHash, d.apiHash), <u64>capBand(d.outputCap)), OUTPUT_SALT);
 }
 
 /** Expected ms per output token beside `batch` others. */

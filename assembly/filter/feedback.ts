@@ -5,7 +5,7 @@ import { HostRecord } from "../state/hostrecord";
 import { CAS_ATTEMPTS, MAX_HOSTS } from "../state/layout";
 import { Learned } from "../state/learned";
 import { noteCasGaveUp } from "../state/record";
-import { outputKey, ratioKey } from "./decide";
+import { outputKey, ratioKey } from "./identity";
 import { Decision } from "./decision";
 import { Root } from "./root";
 import { FADE_MS } from "./speeds";
