@@ -1,6 +1,6 @@
 import { parseDecimal, text } from "../bytes";
 import { RoutingMode } from "../config/config";
-import { BufferType, getBuffer } from "../host/buffers";
+import { BufferType, getPiece } from "../host/buffers";
 import { nowMs } from "../host/clock";
 import { HeaderMap, getHeader } from "../host/headers";
 import { outLen, outPtr } from "../host/memory";
@@ -27,8 +27,6 @@ const OVERFLOW = text("overflow");
 const UPSTREAM_RESET = text("upstream_reset");
 
 const ORCA = text(ORCA_HEADER);
-
-const PIECE_BYTES: i32 = 32 * 1024;
 
 /** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
 export class Answers {
@@ -72,9 +70,7 @@ export class Answers {
     const usage = stream.usage;
     if (usage) {
       let read = 0;
-      while (read < size) {
-        if (!getBuffer(BufferType.ResponseBody, read, min(PIECE_BYTES, size - read))) break;
-        if (outLen == 0) break;
+      while (getPiece(BufferType.ResponseBody, read, size)) {
         read += outLen;
         usage.feed(outPtr, outLen);
       }

@@ -1,7 +1,6 @@
 import { RequestReader } from "../body/request";
 import { Room } from "../admission/room";
 import { Config } from "../config/config";
-import { stepMs } from "../cost/speed";
 import { Candidates } from "../policy/candidates";
 import { order } from "../policy/order";
 import { price } from "../policy/price";
@@ -295,9 +294,4 @@ function guess(foundLength: i32, length: i32): i32 {
 @inline
 function or0(value: f64): f64 {
   return isNaN(value) ? 0 : value;
-}
-
-/** Expected ms per output token beside `batch` others. */
-export function expectedStepMs(config: Config, batch: f64, factor: f64): f64 {
-  return stepMs(config.cost.decodeStepMs, config.cost.decodeMsPerSequence, batch + 1, factor);
 }

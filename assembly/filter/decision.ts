@@ -20,7 +20,6 @@ export class Decision {
   modelHash: u64 = 0;
   readonly model: usize = heap.alloc(MODEL_BYTES);
   modelLen: i32 = 0;
-  stream: bool = false;
   outputCap: u32 = 0;
   /** Answers asked for: max(n, best_of), ≥ 1. */
   answers: u32 = 1;
@@ -86,7 +85,6 @@ export class Decision {
     this.contentLength = -1;
     this.modelHash = 0;
     this.modelLen = 0;
-    this.stream = false;
     this.outputCap = 0;
     this.answers = 1;
     this.promptBytes = 0;

@@ -33,7 +33,6 @@ export class Identity {
     d.modelHash = facts.modelHash;
     d.modelLen = min(facts.modelLen, MODEL_BYTES);
     memory.copy(d.model, facts.modelPtr, d.modelLen);
-    d.stream = facts.stream;
     d.outputCap = facts.outputCap;
     d.answers = max<u32>(1, max(facts.n, facts.bestOf));
     d.promptChars = facts.promptCodePoints;

@@ -1,7 +1,7 @@
 import { text } from "../bytes";
 import { DiscoverySource, MetricsSource } from "../config/config";
 import { ClustersReader } from "../discovery/admin";
-import { BufferType, getBuffer } from "../host/buffers";
+import { BufferType, getPiece } from "../host/buffers";
 import { HeaderList, httpCall } from "../host/calls";
 import { HeaderMap, getHeader } from "../host/headers";
 import { logWarn } from "../host/log";
@@ -34,8 +34,6 @@ const TARGETS: i32 = MAX_HOSTS + 2;
 const LOST_MS: f64 = 5000;
 /** After so many failures in a row of one target a warning is logged, once. */
 const WARN_AFTER: i32 = 3;
-
-const PIECE_BYTES: i32 = 32 * 1024;
 
 /** Polls metrics and discovery while this VM holds the lease. An answer that comes after the lease was lost still counts. */
 export class Poller {
@@ -236,9 +234,7 @@ export class Poller {
     const reader = this.clusters;
     reader.begin(this.root.config.discovery.targetCluster);
     let read = 0;
-    while (read < size) {
-      if (!getBuffer(BufferType.CallResponseBody, read, min(PIECE_BYTES, size - read))) break;
-      if (outLen == 0) break;
+    while (getPiece(BufferType.CallResponseBody, read, size)) {
       read += outLen;
       reader.feed(outPtr, outLen);
     }
@@ -250,9 +246,7 @@ export class Poller {
 
 function feed(reader: MetricsReader, size: i32): void {
   let read = 0;
-  while (read < size) {
-    if (!getBuffer(BufferType.CallResponseBody, read, min(PIECE_BYTES, size - read))) return;
-    if (outLen == 0) return;
+  while (getPiece(BufferType.CallResponseBody, read, size)) {
     read += outLen;
     reader.feed(outPtr, outLen);
   }

@@ -1,6 +1,6 @@
 import { RequestReader } from "../body/request";
 import { UsageReader } from "../body/usage";
-import { BufferType, getBuffer } from "../host/buffers";
+import { BufferType, getPiece } from "../host/buffers";
 import { nowMs } from "../host/clock";
 import { DataStatus, HeadersStatus, StreamContext, TrailersStatus } from "../host/contexts";
 import { Ticket } from "../admission/ticket";
@@ -26,9 +26,6 @@ export const enum Phase {
   /** Ended; whatever still comes changes nothing. */
   Ended,
 }
-
-/** Bytes of a body that are copied in at a time: the copy stays in the arena's first block and in the processor's cache. */
-const PIECE_BYTES: i32 = 32 * 1024;
 
 /** One request from its headers to its end. Pooled. */
 export class Stream extends StreamContext {
@@ -105,9 +102,7 @@ export class Stream extends StreamContext {
     if (!reader) return DataStatus.Continue;
     const until = min(size, root.config.inspectLimitBytes - this.bodyBytes);
     let read = 0;
-    while (read < until) {
-      if (!getBuffer(BufferType.RequestBody, read, min(PIECE_BYTES, until - read))) break;
-      if (outLen == 0) break;
+    while (getPiece(BufferType.RequestBody, read, until)) {
       read += outLen;
       reader.feed(outPtr, outLen);
     }

@@ -1,7 +1,6 @@
 import { Config } from "../config/config";
-import { factorOr1, learnFactor } from "../cost/speed";
+import { factorOr1, learnFactor, stepMs } from "../cost/speed";
 import { HostRecord } from "../state/hostrecord";
-import { expectedStepMs } from "./decide";
 
 /** Prefills of fewer tokens than this say nothing of the speed. */
 const TELLING_PREFILL_TOKENS: f64 = 64;
@@ -157,4 +156,9 @@ export class Timing {
   private stepMs(config: Config, at: usize): f64 {
     return expectedStepMs(config, this.batch, factorOr1(HostRecord.decodeFactor(at)));
   }
+}
+
+/** Expected ms per output token beside `batch` others. */
+function expectedStepMs(config: Config, batch: f64, factor: f64): f64 {
+  return stepMs(config.cost.decodeStepMs, config.cost.decodeMsPerSequence, batch + 1, factor);
 }

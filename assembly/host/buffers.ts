@@ -1,5 +1,5 @@
 import { proxy_get_buffer_bytes } from "./imports";
-import { clearCells, LEN_CELL, PTR_CELL, takeOut } from "./memory";
+import { clearCells, LEN_CELL, outLen, PTR_CELL, takeOut } from "./memory";
 
 /** What `getBuffer` can read. */
 export const enum BufferType {
@@ -18,4 +18,15 @@ export function getBuffer(type: BufferType, start: i32, length: i32): bool {
   if (start < 0 || length < 0) return takeOut(1);
   clearCells();
   return takeOut(proxy_get_buffer_bytes(type, start, length, PTR_CELL, LEN_CELL));
+}
+
+/** Bytes that are copied in at a time: the copy stays in the arena's first block and in the processor's cache. */
+const PIECE_BYTES: i32 = 32 * 1024;
+
+/**
+ * Copies the next piece of [start, end) of a buffer in, to `outPtr`, `outLen`: to read a buffer of any size piece by piece.
+ * False: nothing more comes.
+ */
+export function getPiece(type: BufferType, start: i32, end: i32): bool {
+  return start < end && getBuffer(type, start, min(PIECE_BYTES, end - start)) && outLen > 0;
 }

@@ -119,17 +119,6 @@ export class InFlight {
     return unchecked(this.clockSum[slot]) + RowView.clockTokens(this.ownBox(slot));
   }
 
-  /** Workers whose rows are alive, own included. */
-  aliveWorkers(nowMs: f64): i32 {
-    let alive = this.own.index >= 0 ? 1 : 0;
-    for (let index = 0; index < this.others.length; index++) {
-      const row = this.others[index];
-      if (index != this.own.index && row.bytes != 0 && nowMs - row.heartbeatMs < ROW_DEAD_MS)
-        alive++;
-    }
-    return alive;
-  }
-
   @inline
   private ownBox(slot: i32): usize {
     const box = RowView.box(this.own.bytes, slot);

@@ -65,11 +65,6 @@ export class Locations {
     this.cache = new BucketCache(keys.indexed("loc", 0), PROBE_BUDGET + 8);
   }
 
-  /** Entries that fit the table. */
-  get capacityEntries(): u64 {
-    return (this.mask + 1) * BUCKET_ENTRIES;
-  }
-
   /**
    * Finds the deepest boundary of the chain that is alive anywhere, and the hosts that have it.
    * @param guess index at which the conversation's last request ended, −1 if the conversation isn't known
