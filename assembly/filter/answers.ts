@@ -26,6 +26,9 @@ const UPSTREAM = text("upstream_");
 const OVERFLOW = text("overflow");
 const UPSTREAM_RESET = text("upstream_reset");
 
+/** A day: longer is the clock's doing, ms. */
+const MAX_TTFT_MS: f64 = 86_400_000;
+
 const ORCA = text(ORCA_HEADER);
 
 /** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
@@ -182,6 +185,11 @@ export class Answers {
     const served = stream.served;
     const now = nowMs();
     served.firstByteMs = now;
+    if (served.eventStream && served.status == 200) {
+      const ttftMs = now - served.sentMs + stream.decision.queuedMs;
+      // The wall clock may step.
+      this.root.stats.ttft.record(<u64>Math.min(Math.max(ttftMs, 0), MAX_TTFT_MS));
+    }
     // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.
     if (served.slot >= 0) {
       if (served.status < 500) this.root.health.proved(served.slot, now);

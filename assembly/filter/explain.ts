@@ -72,6 +72,7 @@ export class Explain {
     const stats = this.root.stats;
     const d = stream.decision;
     stats.decided(d.reason);
+    if (d.promptTokens > 0) stats.promptTokens.add(<i64>d.promptTokens);
     if (d.cachedTokens > 0) stats.expectedCached.add(<i64>d.cachedTokens);
     this.toHeaders = false;
     this.tell(stream, stream.served.status > 0);

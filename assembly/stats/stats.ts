@@ -13,6 +13,8 @@ export class Stats {
   readonly staleHosts: Gauge = Gauge.define("warmroute.stale_hosts");
   readonly tableEntries: Gauge = Gauge.define("warmroute.table_entries");
   readonly tableEvictions: Counter = zero("table_evictions_total");
+  /** Prompt tokens of decided requests as estimated: what the cached ones are a share of. */
+  readonly promptTokens: Counter = zero("prompt_tokens_total");
   readonly expectedCached: Counter = zero("expected_cached_tokens_total");
   readonly reportedCached: Counter = zero("reported_cached_tokens_total");
   readonly internalErrors: Counter = zero("internal_errors_total");
@@ -23,6 +25,8 @@ export class Stats {
   readonly promptError: Histogram = Histogram.define("warmroute.prompt_tokens_error_percent");
   readonly outputError: Histogram = Histogram.define("warmroute.output_tokens_error_percent");
   readonly ttftError: Histogram = Histogram.define("warmroute.ttft_error_percent");
+  /** Of streamed answers, from the end of the request's body to the first byte, the wait here included, ms. */
+  readonly ttft: Histogram = Histogram.define("warmroute.ttft_ms");
   readonly queueWait: Histogram = Histogram.define("warmroute.queue_wait_ms");
   /** Microseconds from the end of a body to its decision. */
   readonly decisionTime: Histogram = Histogram.define("warmroute.decision_us");

@@ -55,6 +55,7 @@ test("every statistic is there from the start, at zero", async () => {
     "warmroute_stale_hosts",
     "warmroute_table_entries",
     "warmroute_table_evictions_total",
+    "warmroute_prompt_tokens_total",
     "warmroute_expected_cached_tokens_total",
     "warmroute_reported_cached_tokens_total",
     "warmroute_internal_errors_total",

@@ -94,6 +94,31 @@ test("an Envoy that can't pause headers: the first request is released, then hea
   assert.equal(gateway.stat("headers_not_held_total"), 2);
 });
 
+test("the time to the first token of a streamed answer is counted, and the prompt it was for", () => {
+  const gateway = new Gateway(hostNames(1));
+  const exchange = gateway.send(chat("x".repeat(4000)));
+  exchange.stream.upstreamAddress = exchange.target;
+  exchange.stream.responseHeaders([
+    [":status", "200"],
+    ["content-type", "text/event-stream"],
+  ]);
+  gateway.host.advance(700);
+  const ttft = () => gateway.host.metrics.histogram("warmroute.ttft_ms");
+  assert.equal(ttft()?.count ?? 0, 0);
+  exchange.stream.responseBody("data: {}\n\n");
+  assert.equal(ttft()?.count, 1);
+  assert.equal(ttft()?.sum, 700);
+  exchange.stream.responseBody("data: [DONE]\n\n", true);
+  assert.equal(ttft()?.count, 1);
+  exchange.stream.done();
+  const tokens = Number(exchange.stream.property("warmroute.prompt_tokens"));
+  assert.ok(tokens >= 1000 && tokens < 1100, `${tokens}`);
+  assert.equal(gateway.stat("prompt_tokens_total"), Math.floor(tokens));
+  // An answer in one piece has no first token.
+  gateway.send(chat("hi")).answer();
+  assert.equal(ttft()?.count, 1);
+});
+
 test("a slow client isn't taken for an Envoy that can't pause", () => {
   const gateway = new Gateway(hostNames(3));
   gateway.send(chat("first"));
