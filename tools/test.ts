@@ -9,7 +9,7 @@ import { findSuites, type TestFile } from "./test/files.ts";
 import { type FileResult, runFile, runSpecs } from "./test/run.ts";
 
 /** Folders of tests/ that must have tests: an empty one is a failure, not a pass. */
-const REQUIRED = ["unit", "host", "filter", "fuzz", "llm", "e2e", "layout"];
+const REQUIRED = ["unit", "host", "filter", "fuzz", "llm", "e2e", "monitoring", "layout"];
 
 /** Files of these folders run alone: they measure time, or have threads of their own. */
 const ALONE = ["e2e", "bench", "start", "examples"];
