@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { parse, stringify } from "yaml";
-import { findPrometheus, MISSING } from "./prometheus.ts";
+import { findPrometheus, MISSING } from "../../tools/dashboard/prometheus.ts";
 import { MONITORING } from "./shipped.ts";
 
 const promtool = findPrometheus("promtool");

@@ -209,10 +209,13 @@ export const ROWS: RowPlan[] = [
         columns: 6,
         queries: [
           {
-            expr: `min(${series("envoy_cluster_membership_healthy", CLUSTER)})`,
-            legend: "healthy",
+            expr: `min by (envoy_cluster_name) (${series("envoy_cluster_membership_healthy", CLUSTER)})`,
+            legend: "{{envoy_cluster_name}}: healthy",
           },
-          { expr: `max(${series("envoy_cluster_membership_total", CLUSTER)})`, legend: "all" },
+          {
+            expr: `max by (envoy_cluster_name) (${series("envoy_cluster_membership_total", CLUSTER)})`,
+            legend: "{{envoy_cluster_name}}: all",
+          },
         ],
       },
       {

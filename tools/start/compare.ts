@@ -76,7 +76,13 @@ async function run(
   try {
     await Promise.all(
       fleets.map(({ envoy }, i) =>
-        drive(envoy.port, conversations, progress[i] as Progress, startMs, stop),
+        drive(
+          { host: "127.0.0.1", port: envoy.port },
+          conversations,
+          progress[i] as Progress,
+          startMs,
+          stop,
+        ),
       ),
     );
   } finally {

@@ -16,6 +16,12 @@ export interface Outcome {
   outputTokens: number;
 }
 
+/** Where requests go. */
+export interface Target {
+  host: string;
+  port: number;
+}
+
 /** What a fleet's traffic has come to so far. */
 export interface Progress {
   outcomes: Outcome[];
@@ -32,7 +38,7 @@ interface Message {
  * its planned time or as soon as the turn before it has been answered.
  */
 export async function drive(
-  port: number,
+  target: Target,
   conversations: Conversation[],
   progress: Progress,
   startMs: number,
@@ -47,7 +53,7 @@ export async function drive(
         if (stop.aborted) return;
         history.push({ role: "user", content: user });
         progress.inFlight++;
-        const { outcome, text } = await ask(port, agent, history, maxTokens, startMs, stop);
+        const { outcome, text } = await ask(target, agent, history, maxTokens, startMs, stop);
         progress.inFlight--;
         if (stop.aborted) return;
         progress.outcomes.push(outcome);
@@ -73,7 +79,7 @@ function pause(ms: number, stop: AbortSignal): Promise<void> {
 
 /** One streamed chat completion. Never fails: what went wrong is in the outcome. */
 function ask(
-  port: number,
+  target: Target,
   agent: Agent,
   messages: Message[],
   maxTokens: number,
@@ -105,8 +111,7 @@ function ask(
       resolve({ outcome, text });
     };
     const request = httpRequest({
-      host: "127.0.0.1",
-      port,
+      ...target,
       path: "/v1/chat/completions",
       method: "POST",
       headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
