@@ -12,6 +12,7 @@ export const PURE_ROOMS = [
   "discovery",
   "cost",
   "policy",
+  "peers",
   "admission",
 ];
 

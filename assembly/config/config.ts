@@ -212,6 +212,11 @@ export class Admission {
 
 /** `peers`: exchange with other gateways. */
 export class Peers {
+  /**
+   * True on the gateways' internal listener: there the filter takes other gateways' messages at `path`, for the filter with
+   * the same `vm_config` and `root_id` that routes, and answers 404 to everything else. Default false.
+   */
+  serve: bool = false;
   /** Cluster of the gateways' internal listeners; empty = off (default). */
   cluster: Text = text("");
   /** The gateways' `ip:port`, each once; 0..64, default none. */

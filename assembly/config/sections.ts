@@ -123,6 +123,7 @@ function admission(base: usize): Section {
 
 function peers(base: usize): Section {
   const s = new Section("peers", base);
+  s.flag("serve", offsetof<Peers>("serve"));
   s.text("cluster", offsetof<Peers>("cluster"), Shape.Cluster, 0, 256);
   s.list("hosts", offsetof<Peers>("hosts"), Shape.Address, 64);
   s.text("path", offsetof<Peers>("path"), Shape.Path, 1, 256);

@@ -4,7 +4,7 @@ import { Queue } from "../admission/queue";
 import { Ticket } from "../admission/ticket";
 import { RoutingMode } from "../config/config";
 import { streams } from "../host/contexts";
-import { continueRequest, setEffectiveContext, setTickPeriodMs } from "../host/stream";
+import { continueRequest, setEffectiveContext } from "../host/stream";
 import { Reason } from "../policy/reason";
 import { HostRecord } from "../state/hostrecord";
 import { CAS_ATTEMPTS } from "../state/layout";
@@ -12,9 +12,8 @@ import { noteCasGaveUp } from "../state/record";
 import { refuse } from "./refusal";
 import { Root } from "./root";
 import { Phase, Stream } from "./stream";
+import { TICK_MS, Wish } from "./ticker";
 
-/** Tick while nothing is held. */
-export const TICK_MS: u32 = 50;
 /** Tick while something is: room comes back as time passes, too, and at other workers. */
 const HELD_TICK_MS: u32 = 10;
 /** Tick after something that may have made room. Not at once: that is the callback of another stream. */
@@ -265,7 +264,7 @@ export class Admission {
   private setPeriod(periodMs: u32): void {
     if (periodMs == this.periodMs) return;
     this.periodMs = periodMs;
-    setTickPeriodMs(periodMs);
+    this.root.ticker.want(Wish.Admission, periodMs);
   }
 }
 

@@ -135,7 +135,7 @@ export class Answers {
       root.decider.displace(d, served.slot);
     }
     root.count(stream, actual, now);
-    root.decider.place(d, actual, false);
+    root.place(stream, actual, -1, now);
   }
 
   /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
@@ -194,7 +194,7 @@ export class Answers {
     if (served.slot >= 0) {
       if (served.status < 500) this.root.health.proved(served.slot, now);
       const inFlight = this.root.fleet.inFlight;
-      served.batchAtFirst = <f64>inFlight.decoding(served.slot);
+      served.batchAtFirst = <f64>inFlight.totalDecoding(served.slot);
       served.clockAtFirst = inFlight.clockTokens(served.slot);
       this.root.feedback.first(stream, now);
     }

@@ -73,6 +73,11 @@ export class Decider {
     if (d.choice.count > 0) this.learnMeans(d);
   }
 
+  /** Sets what share of the other gateways is not heard, 0..1: so much of cold prompts' home is left for agreement. */
+  setMissing(share: f64): void {
+    this.weights.home = this.config.cost.homeWeight * share;
+  }
+
   /** Decides anew for a request that `keep` prepared. */
   decideAgain(d: Decision, nowMs: f64): void {
     this.choose(d, null, nowMs);
@@ -105,6 +110,7 @@ export class Decider {
 
   private choose(d: Decision, reader: RequestReader | null, nowMs: f64): void {
     this.fleet.inFlight.refreshSome(nowMs);
+    this.fleet.peerLoads.refresh(nowMs);
     this.view.meanWorkMs = this.meanWorkMs;
     const usable = this.view.fill(this.candidates, d.modelHash, nowMs);
     this.usableHosts = usable;
@@ -130,14 +136,13 @@ export class Decider {
 
   /**
    * Notes that the request goes to a host, in the location table.
-   * @param isFresh right after `decide`: what it found of the host still holds
+   * @param known deepest boundary that the host is known to have, −1 for none
    */
-  place(d: Decision, slot: i32, isFresh: bool): void {
+  place(d: Decision, slot: i32, known: i32): void {
     // Of what can't be read nothing is known, so nothing is noted.
     if (slot >= this.fleet.hosts.count || !d.readable) return;
     const locations = this.fleet.locations;
     const random = <u32>(mix(this.counter, d.key) >>> 32);
-    const known = isFresh ? locations.depth[slot] : -1;
     locations.record(d.chain, d.chainLength, slot, known, d.isNew, random);
     if (d.conversationTag != 0) locations.move(d.conversationTag, slot, d.chainLength);
     if (d.anyModelTag != 0) locations.move(d.anyModelTag, slot, d.chainLength);

@@ -218,7 +218,7 @@ export class Feedback {
     const served = stream.served;
     const fleet = this.root.fleet;
     const at = fleet.states.at(served.slot);
-    const own = (served.batchAtFirst + <f64>fleet.inFlight.decoding(served.slot)) / 2;
+    const own = (served.batchAtFirst + <f64>fleet.inFlight.totalDecoding(served.slot)) / 2;
     const reported = HostRecord.running(at) * this.root.decider.view.freshness(at, now);
     t.batch = reported > own ? reported : own;
     // The clock counts prompts as they are sent, and answers as they end: in steady state as many tokens as the batch made.

@@ -6,6 +6,10 @@ import { Keys } from "../state/keys";
 import { Learned } from "../state/learned";
 import { Lease } from "../state/lease";
 import { Locations } from "../state/locations";
+import { MemberList } from "../state/members";
+import { Outbox } from "../state/outbox";
+import { PeerLoads } from "../state/peerloads";
+import { PeerTable } from "../state/peers";
 import { Responses } from "../state/responses";
 import { WorkerRow } from "../state/row";
 import { Speeds } from "./speeds";
@@ -26,6 +30,11 @@ export class Fleet {
   readonly learned: Learned;
   /** Held by the one VM that polls and publishes gauges. */
   readonly lease: Lease;
+  /** What other gateways have in flight, their records, and what is told them. */
+  readonly peerLoads: PeerLoads;
+  readonly peerTable: PeerTable;
+  readonly outbox: Outbox;
+  readonly memberList: MemberList;
 
   /**
    * @param namespace the plugin's root id
@@ -45,7 +54,12 @@ export class Fleet {
     const states = new HostStates(keys, hosts);
     this.states = states;
     this.speeds = new Speeds(hosts, states);
-    this.inFlight = new InFlight(keys, hosts, row);
+    const peerLoads = new PeerLoads(keys, hosts);
+    this.peerLoads = peerLoads;
+    this.peerTable = new PeerTable(keys, hosts);
+    this.outbox = new Outbox(keys);
+    this.memberList = new MemberList(keys);
+    this.inFlight = new InFlight(keys, hosts, row, peerLoads);
     this.account = new Account(hosts, row);
     this.locations = new Locations(keys, hosts, tableBytes);
     this.responses = new Responses(keys);
@@ -59,6 +73,7 @@ export class Fleet {
     this.states.refresh();
     this.speeds.refresh(nowMs);
     this.row.heartbeat(nowMs);
+    this.peerLoads.refreshAll(nowMs);
     this.inFlight.refreshAll(nowMs);
   }
 }

@@ -32,5 +32,7 @@ export class Gauges {
       if (this.root.decider.view.isStale(fleet.states.at(slot), nowMs)) stale++;
     }
     this.root.stats.staleHosts.set(stale);
+    this.root.stats.peers.set(<u64>this.root.peerCount);
+    this.root.stats.peersHeard.set(<u64>fleet.peerLoads.heard);
   }
 }

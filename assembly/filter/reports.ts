@@ -109,13 +109,13 @@ export class Reports {
   }
 
   /**
-   * What a report shows beyond what this Envoy knows it has there is others' traffic. Own requests are known better, and
+   * What a report shows beyond what this Envoy and its peers have there is others' traffic. Known requests are known better, and
    * to the moment; a request that began or ended while the report was on its way shows once at most.
    */
   private noteOthers(at: usize, slot: i32, running: f64, waiting: f64): void {
     const inFlight = this.fleet.inFlight;
-    const ownWaiting = <f64>inFlight.waiting(slot);
-    const own = ownWaiting + <f64>inFlight.decoding(slot);
+    const ownWaiting = <f64>inFlight.totalWaiting(slot);
+    const own = <f64>inFlight.total(slot);
     if (isNaN(running) && isNaN(waiting)) {
       HostRecord.noteOthers(at, NaN, NaN);
       return;

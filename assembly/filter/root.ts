@@ -9,25 +9,28 @@ import { HeaderMap, setHeader } from "../host/headers";
 import { logError, logWarn } from "../host/log";
 import { collectSoon, outLen, outPtr } from "../host/memory";
 import { getProperty, path } from "../host/properties";
-import { setTickPeriodMs } from "../host/stream";
 import { mix } from "../prefix/hash";
 import { Source } from "../state/hosts";
 import { casGaveUp } from "../state/record";
 import { Stats } from "../stats/stats";
-import { Admission, TICK_MS } from "./admission";
+import { Admission } from "./admission";
 import { Answers } from "./answers";
 import { Decider } from "./decide";
 import { Decision } from "./decision";
+import { Exchange } from "./exchange";
 import { Explain } from "./explain";
 import { Feedback } from "./feedback";
 import { Fleet, fleetOf } from "./fleet";
 import { Health } from "./health";
+import { Hearing, endHearing, setHearing } from "./hearing";
 import { Held } from "./held";
 import { Intake } from "./intake";
+import { PeerStream } from "./peerstream";
 import { Poller } from "./poll";
 import { Pool } from "./pool";
 import { Status } from "./status";
 import { Phase, Stream } from "./stream";
+import { TICK_MS, Ticker } from "./ticker";
 
 const PLUGIN_ROOT_ID = path("plugin_root_id");
 const SCRATCH_BYTES: i32 = 2048;
@@ -45,6 +48,10 @@ export class Root extends RootContext {
   readonly admission: Admission = new Admission(this);
   readonly pool: Pool = new Pool(this);
   readonly heldStreams: Held = new Held(this);
+  readonly ticker: Ticker = new Ticker();
+  readonly hearing: Hearing = new Hearing(this);
+  /** The plugin's root id. */
+  namespace: string = "";
   /** Set when the first configuration is taken; streams exist only afterwards. */
   /** Body fields that name a session, as the body reader takes them. */
   bodyFields: BodyFields = new BodyFields([]);
@@ -52,6 +59,7 @@ export class Root extends RootContext {
   private healthOrNull: Health | null = null;
   private deciderOrNull: Decider | null = null;
   private poller: Poller | null = null;
+  private exchange: Exchange | null = null;
   private tickedMs: f64 = 0;
   private casGaveUpSeen: u64 = 0;
   private filledSeen: u64 = 0;
@@ -86,6 +94,8 @@ export class Root extends RootContext {
   onTick(): void {
     const now = nowMs();
     this.admission.tick(now);
+    const exchange = this.exchange;
+    if (exchange) exchange.tick(now);
     // While requests are held ticks come more often; the rest keeps its pace.
     const passedMs = now - this.tickedMs;
     if (passedMs >= 0 && passedMs < <f64>TICK_MS * 0.9) return;
@@ -93,17 +103,22 @@ export class Root extends RootContext {
     this.fleet.refresh(now);
     this.decider.learnHeavy();
     this.heldStreams.tick(now);
+    if (exchange) exchange.slowTick(now);
     const poller = this.poller;
     if (poller) poller.tick(now, this.fleet.lease.hold(now));
     this.publish();
   }
 
   onCallResponse(token: u32, headerCount: i32, bodySize: i32, trailerCount: i32): void {
+    const now = nowMs();
+    const exchange = this.exchange;
+    if (exchange && exchange.answered(token, headerCount, bodySize, now)) return;
     const poller = this.poller;
-    if (poller) poller.answered(token, headerCount, bodySize, nowMs());
+    if (poller) poller.answered(token, headerCount, bodySize, now);
   }
 
   createStream(id: u32): StreamContext | null {
+    if (this.config.peers.serve) return new PeerStream(this);
     return this.deciderOrNull ? this.pool.takeStream() : null;
   }
 
@@ -111,6 +126,10 @@ export class Root extends RootContext {
   onDone(): bool {
     if (this.deciderOrNull) this.admission.releaseAll(nowMs());
     return true;
+  }
+
+  onDelete(): void {
+    endHearing(this.namespace, this.hearing);
   }
 
   /** Decides for a request: it goes, is held, or is answered; its phase says which. */
@@ -132,13 +151,23 @@ export class Root extends RootContext {
       const slot = d.choice.slots[0];
       if (setHeader(HeaderMap.Request, this.config.routing.header, scratch, length)) {
         this.count(stream, slot, now);
-        this.decider.place(d, slot, true);
+        this.place(stream, slot, this.fleet.locations.depth[slot], now);
         this.health.sent(slot, now);
       } else {
         this.stats.internalErrors.add(1);
         d.choice.count = 0;
       }
     }
+  }
+
+  /**
+   * Notes where a request goes, here and at other gateways.
+   * @param known deepest boundary that the host is known to have, −1 for none
+   */
+  place(stream: Stream, slot: i32, known: i32, now: f64): void {
+    this.decider.place(stream.decision, slot, known);
+    const exchange = this.exchange;
+    if (exchange) exchange.placed(stream.decision, slot, known, stream.id, now);
   }
 
   /** Counts a request as waiting for its first token on a host. */
@@ -154,7 +183,7 @@ export class Root extends RootContext {
     served.generation = hosts.generation(slot);
     served.waiting = true;
     served.workMs = d.prefillMs;
-    served.waitingBefore = <f64>this.fleet.inFlight.waiting(slot);
+    served.waitingBefore = <f64>this.fleet.inFlight.totalWaiting(slot);
     this.fleet.account.sent(slot, d.prefillMs, Math.max(d.promptTokens - d.cachedTokens, 0), now);
     served.clockAtSent = this.fleet.inFlight.clockTokens(slot);
   }
@@ -180,6 +209,12 @@ export class Root extends RootContext {
     return length;
   }
 
+  /** Other gateways that are to be heard. */
+  get peerCount(): i32 {
+    const exchange = this.exchange;
+    return exchange ? exchange.members.others(this.fleet.outbox.self) : 0;
+  }
+
   /** The answer to «can headers be held while a body is read?», until a request shows that they can't. */
   get canHold(): bool {
     return this.heldStreams.canHold;
@@ -191,9 +226,13 @@ export class Root extends RootContext {
     this.bodyFields = new BodyFields(config.affinity.bodyFields);
     const now = nowMs();
     if (first) {
-      const namespace = getProperty(PLUGIN_ROOT_ID) ? String.UTF8.decodeUnsafe(outPtr, outLen) : "";
+      this.namespace = getProperty(PLUGIN_ROOT_ID) ? String.UTF8.decodeUnsafe(outPtr, outLen) : "";
+    }
+    // An internal listener's filter only hears, for the one that routes.
+    if (config.peers.serve) return;
+    if (first) {
       const instance = mix(nowNs(), mix(<u64>this.id, changetype<usize>(this)) ^ randomSeed());
-      this.fleetOrNull = fleetOf(namespace, config.affinity.tableBytes, instance);
+      this.fleetOrNull = fleetOf(this.namespace, config.affinity.tableBytes, instance);
     }
     const fleet = this.fleet;
     fleet.refresh(now);
@@ -203,7 +242,11 @@ export class Root extends RootContext {
     this.deciderOrNull = new Decider(config, fleet, health);
     this.decider.learnHeavy();
     this.poller = new Poller(this);
-    setTickPeriodMs(TICK_MS);
+    const exchange = new Exchange(this);
+    this.exchange = exchange.isOn ? exchange : null;
+    if (exchange.isOn) setHearing(this.namespace, this.hearing);
+    else endHearing(this.namespace, this.hearing);
+    this.ticker.start();
   }
 
   /** Makes the configured hosts known, and those that the configuration no longer names unknown to it. */

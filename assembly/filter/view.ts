@@ -78,7 +78,7 @@ export class View {
       unchecked((c.hash[slot] = hosts.hash(slot)));
       unchecked((c.cachedTokens[slot] = 0));
       unchecked((c.pendingMs[slot] = inFlight.pendingMs(slot, nowMs)));
-      unchecked((c.inFlight[slot] = <f64>(inFlight.waiting(slot) + inFlight.decoding(slot))));
+      unchecked((c.inFlight[slot] = <f64>inFlight.total(slot)));
       unchecked((c.running[slot] = report ? HostRecord.othersRunning(at) : NaN));
       unchecked((c.waiting[slot] = report ? HostRecord.othersWaiting(at) : NaN));
       unchecked((c.kvUsage[slot] = report ? HostRecord.kvUsage(at) : NaN));
@@ -120,7 +120,7 @@ export class View {
     this.describe(c, slot);
     const load = this.load;
     const sampleMs = HostRecord.sampleMs(at);
-    const waiting = this.fleet.inFlight.waiting(slot);
+    const waiting = this.fleet.inFlight.totalWaiting(slot);
     if (sampleMs != unchecked(this.seenMs[slot])) {
       unchecked((this.seenMs[slot] = sampleMs));
       unchecked((this.waitingThen[slot] = waiting));

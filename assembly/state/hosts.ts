@@ -62,6 +62,14 @@ export class HostDirectory {
     return -1;
   }
 
+  /** Slot of the host whose address has this hash, −1 if there is none. */
+  findHash(hash: u64): i32 {
+    for (let slot = 0; slot < this.count; slot++) {
+      if (unchecked(this.hashes[slot]) == hash) return hash != 0 ? slot : -1;
+    }
+    return -1;
+  }
+
   /**
    * Names a host from a source, taking a slot for it if it is new.
    * @returns its slot, -1 if the address is too long or all slots are taken

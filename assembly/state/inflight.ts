@@ -1,8 +1,10 @@
 import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared } from "../host/shareddata";
+import { pendingMs } from "../peers/merge";
 import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
+import { PeerLoads } from "./peerloads";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
 import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
 
@@ -45,6 +47,7 @@ export class InFlight {
     keys: Keys,
     private hosts: HostDirectory,
     private own: WorkerRow,
+    private peers: PeerLoads,
   ) {
     this.key = keys.indexed("row", 0);
   }
@@ -77,12 +80,12 @@ export class InFlight {
     if (changed) this.sum(nowMs);
   }
 
-  /** Requests without a first token at a host. */
+  /** Requests without a first token at a host, of this Envoy. */
   waiting(slot: i32): i32 {
     return unchecked(this.waitingSum[slot]) + RowView.waiting(this.ownBox(slot));
   }
 
-  /** Requests past their first token at a host. */
+  /** Requests past their first token at a host, of this Envoy. */
   decoding(slot: i32): i32 {
     return unchecked(this.decodingSum[slot]) + RowView.decoding(this.ownBox(slot));
   }
@@ -93,15 +96,43 @@ export class InFlight {
   }
 
   /**
-   * Prefill milliseconds that a host still has before it would start something new, from what this Envoy sent:
-   * max(0, Σ work − (now − newest)), where `newest` is the latest time at which any worker's queue there was as long as its
-   * work says (a queue of `work` ms noted at `newest` has shrunk by the time since).
+   * Prefill milliseconds that a host still has before it would start something new, from what this Envoy and the gateways
+   * that it hears sent: max(0, Σ work − (now − newest)), where `newest` is the latest time at which any worker's queue there
+   * was as long as its work says (a queue of `work` ms noted at `newest` has shrunk by the time since).
    */
   pendingMs(slot: i32, nowMs: f64): f64 {
-    const own = this.ownBox(slot);
-    const work = unchecked(this.workSum[slot]) + RowView.workMs(own);
-    const newest = max(unchecked(this.newestMax[slot]), RowView.newestMs(own));
-    return max(0.0, work - max(0.0, nowMs - newest));
+    const work = this.workMs(slot);
+    const newest = this.newestMs(slot);
+    const own = max(0.0, work - max(0.0, nowMs - newest));
+    const peers = this.peers;
+    if (peers.heard == 0) return own;
+    const others = unchecked(peers.newestMs[slot]);
+    return pendingMs(own, work + unchecked(peers.workMs[slot]), max(newest, others), nowMs);
+  }
+
+  /** Expected prefill ms of this Envoy's requests without a first token at a host. */
+  workMs(slot: i32): f64 {
+    return unchecked(this.workSum[slot]) + RowView.workMs(this.ownBox(slot));
+  }
+
+  /** The `newest` of the formula above, of this Envoy, ms. */
+  newestMs(slot: i32): f64 {
+    return max(unchecked(this.newestMax[slot]), RowView.newestMs(this.ownBox(slot)));
+  }
+
+  /** Requests at a host, of this Envoy and the gateways that it hears. */
+  total(slot: i32): i32 {
+    return this.totalWaiting(slot) + this.totalDecoding(slot);
+  }
+
+  /** Those of them without a first token. */
+  totalWaiting(slot: i32): i32 {
+    return this.waiting(slot) + unchecked(this.peers.waiting[slot]);
+  }
+
+  /** Those of them past it. */
+  totalDecoding(slot: i32): i32 {
+    return this.decoding(slot) + unchecked(this.peers.decoding[slot]);
   }
 
   /** Requests that wait in this Envoy's queues, over all workers. */
@@ -114,8 +145,13 @@ export class InFlight {
     return this.heldBytesSum + RowView.heldBytes(this.own.bytes);
   }
 
-  /** Token clock of a host: tokens ever inserted into its cache by this Envoy. */
+  /** Token clock of a host: tokens ever inserted into its cache by this Envoy, and by others since they are heard. */
   clockTokens(slot: i32): f64 {
+    return this.ownClockTokens(slot) + unchecked(this.peers.clockTokens[slot]);
+  }
+
+  /** This Envoy's part of it. */
+  ownClockTokens(slot: i32): f64 {
     return unchecked(this.clockSum[slot]) + RowView.clockTokens(this.ownBox(slot));
   }
 

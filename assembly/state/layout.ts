@@ -29,6 +29,9 @@ export const MAX_HOSTS: i32 = 512;
 /** Most worker threads that may have rows; further workers decide without publishing what they have in flight. */
 export const MAX_WORKERS: i32 = 64;
 
+/** Most other gateways that are heard at once. */
+export const MAX_PEERS: i32 = 64;
+
 export const DIRECTORY_HEAD: i32 = 16;
 export const DIRECTORY_RECORD: i32 = 64;
 export const ADDRESS_BYTES: i32 = 48;

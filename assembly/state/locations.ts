@@ -128,16 +128,31 @@ export class Locations {
     random: u32,
   ): void {
     for (let i = known + 1; i < length; i++) {
-      if (i >= length - TAIL || isMilestone(ids, i)) this.put(unchecked(ids[i]), slot, RENEW);
+      if (isRecorded(ids, i, length)) this.put(unchecked(ids[i]), slot, RENEW);
     }
     if (known < 0) return;
-    const fork = isNew && known == this.deepest && known < length - 1;
+    const fork = isNew && this.isFork(known, length);
     this.put(unchecked(ids[known]), slot, fork ? FORK : RENEW);
     // Ancestors are used as well; they age slowly, so now and then is enough.
     if (known == 0 || (random & 3) != 0) return;
     this.put(unchecked(ids[0]), slot, RENEW);
     const renewed = milestoneBelow(ids, <i32>((random >>> 2) % <u32>known), 0);
     if (renewed > 0) this.put(unchecked(ids[renewed]), slot, RENEW);
+  }
+
+  /** Whether a new conversation that is known up to this boundary leaves others there. */
+  isFork(known: i32, length: i32): bool {
+    return known >= 0 && known == this.deepest && known < length - 1;
+  }
+
+  /** Before noting what another gateway recorded: forgets copies of buckets. */
+  refresh(): void {
+    this.cache.clear();
+  }
+
+  /** Notes one boundary that another gateway recorded for a host. @param isFork a conversation left others there */
+  learn(id: u64, slot: i32, isFork: bool): void {
+    this.put(id, slot, isFork ? FORK : RENEW);
   }
 
   /** Takes back what `record` noted for a host that did not serve the request after all. */
@@ -294,6 +309,12 @@ export class Locations {
     const slot = Bucket.slot(entry);
     return 1 - this.ageTokens(entry, slot) / unchecked(this.capacity[slot]);
   }
+}
+
+/** Whether `record` notes a boundary that is new at a host. */
+@inline
+export function isRecorded(ids: StaticArray<u64>, i: i32, length: i32): bool {
+  return i >= length - TAIL || isMilestone(ids, i);
 }
 
 /** Whether a boundary is recorded wherever it stands in a chain. */

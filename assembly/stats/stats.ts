@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram } from "../host/stats";
+import { FAULTS, faultName } from "../peers/check";
 import { FIRST_REJECTION, REASONS, reasonName } from "../policy/reason";
 
 /**
@@ -21,6 +22,16 @@ export class Stats {
   /** Requests routed by headers alone because this Envoy can't hold headers while a body is read. */
   readonly headersNotHeld: Counter = zero("headers_not_held_total");
   readonly queueLength: Gauge = Gauge.define("warmroute.queue_length");
+  /** Gateways that are to be heard, and that are. */
+  readonly peers: Gauge = Gauge.define("warmroute.peers");
+  readonly peersHeard: Gauge = Gauge.define("warmroute.peers_heard");
+  readonly peerSent: Counter = zero("peer_messages_sent_total");
+  readonly peerReceived: Counter = zero("peer_messages_received_total");
+  readonly peerBytesSent: Counter = zero("peer_bytes_sent_total");
+  readonly peerBytesReceived: Counter = zero("peer_bytes_received_total");
+  /** Messages that brought no good answer. */
+  readonly peerFailures: Counter = zero("peer_messages_failed_total");
+  private peerFaults: StaticArray<Counter> = new StaticArray<Counter>(FAULTS);
   /** Whole percent by which predictions missed what answers reported. */
   readonly promptError: Histogram = Histogram.define("warmroute.prompt_tokens_error_percent");
   readonly outputError: Histogram = Histogram.define("warmroute.output_tokens_error_percent");
@@ -38,6 +49,11 @@ export class Stats {
     for (let reason = <i32>FIRST_REJECTION; reason < REASONS; reason++) {
       this.rejections[reason] = zero("rejected_total.cause." + reasonName(reason));
     }
+    for (let fault = 1; fault < FAULTS; fault++) {
+      this.peerFaults[fault] = zero("peer_messages_dropped_total.cause." + faultName(fault));
+    }
+    this.peers.add(0);
+    this.peersHeard.add(0);
     this.staleHosts.set(0);
     this.tableEntries.add(0);
     this.queueLength.add(0);
@@ -46,6 +62,11 @@ export class Stats {
   /** Counts an inference request by what became of it. */
   decided(reason: i32): void {
     if (reason >= 0 && reason < REASONS) unchecked(this.decisions[reason]).add(1);
+  }
+
+  /** Counts a message that changed nothing, by what is wrong with it. */
+  peerDropped(fault: i32): void {
+    if (fault > 0 && fault < FAULTS) unchecked(this.peerFaults[fault]).add(1);
   }
 
   /** Counts a request that was answered 429. */

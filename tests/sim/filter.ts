@@ -35,6 +35,8 @@ export class FilterHost {
   readonly host: Host;
   private readonly clock = new ManualClock(EPOCH_MS);
   private readonly roots: Root[] = [];
+  /** On the listener for other gateways. */
+  private readonly internal: Root[] = [];
   private readonly world: FilterWorld;
   private readonly held = new Set<Stream>();
   private tickAtMs = Number.POSITIVE_INFINITY;
@@ -59,6 +61,8 @@ export class FilterHost {
         throw new Error(`the filter refused its configuration: ${reason}`);
       }
       this.roots.push(root);
+      const serve = JSON.stringify({ peers: { serve: true } });
+      this.internal.push(vm.createRoot({ rootId: "warmroute", config: serve }));
     }
     this.scheduleTick();
   }
@@ -69,8 +73,17 @@ export class FilterHost {
 
   /** A request with its body. If it isn't settled on return, `onSettled` follows. */
   request(worker: number, path: string, body: Buffer, nowMs: number): Stream {
+    return this.send(this.roots[worker] as Root, path, body, nowMs);
+  }
+
+  /** The same on the listener for other gateways. */
+  message(worker: number, path: string, body: Buffer, nowMs: number): Stream {
+    return this.send(this.internal[worker] as Root, path, body, nowMs);
+  }
+
+  private send(root: Root, path: string, body: Buffer, nowMs: number): Stream {
     this.moveTo(nowMs);
-    const stream = (this.roots[worker] as Root).createStream({ cluster: "llm" });
+    const stream = root.createStream({ cluster: "llm" });
     stream.requestHeaders([
       [":method", "POST"],
       [":path", path],

@@ -254,7 +254,7 @@ class WarmroutePolicy implements Policy {
   private hear(call: Call, from: WarmroutePolicy, nowMs: number): void {
     const worker = this.context.random.below(this.filter.workers);
     const path = call.headers.get(":path") ?? PEER_PATH;
-    const stream = this.filter.request(worker, path, call.body, nowMs);
+    const stream = this.filter.message(worker, path, call.body, nowMs);
     const reply = (answered: Stream, repliedMs: number): void => {
       this.context.at(repliedMs + PEER_MS, (backMs) => {
         const local = answered.localReply;

@@ -1,0 +1,309 @@
+import { text } from "../bytes";
+import { BufferType, getBuffer } from "../host/buffers";
+import { HeaderList, httpCall } from "../host/calls";
+import { HeaderMap, getHeader } from "../host/headers";
+import { logWarn } from "../host/log";
+import { outLen, outPtr } from "../host/memory";
+import { setEffectiveContext } from "../host/stream";
+import { Fault, check } from "../peers/check";
+import { missingShare } from "../peers/merge";
+import {
+  HEAD_BYTES,
+  Head,
+  Kind,
+  MAX_MESSAGE,
+  PLACEMENT_HEAD,
+  Placement,
+  ROW_BYTES,
+  Row,
+} from "../peers/wire";
+import { mix } from "../prefix/hash";
+import { MAX_ENTRIES } from "../prefix/chain";
+import { CAS_ATTEMPTS, MAX_HOSTS } from "../state/layout";
+import { isRecorded } from "../state/locations";
+import { noteCasGaveUp } from "../state/record";
+import { Decision } from "./decision";
+import { Members } from "./members";
+import { Root } from "./root";
+import { TICK_MS, Wish } from "./ticker";
+
+const METHOD = text(":method");
+const POST = text("POST");
+const PATH = text(":path");
+const AUTHORITY = text(":authority");
+const STATUS = text(":status");
+const OK = text("200");
+const CONTENT_TYPE = text("content-type");
+const BYTES = text("application/octet-stream");
+
+/** Something is said at least this often, so that silence means absence well before peers/merge.ts' UNHEARD_MS. */
+const ALIVE_MS: f64 = 250;
+
+const message: usize = heap.alloc(MAX_MESSAGE);
+const placement: usize = heap.alloc(PLACEMENT_HEAD + MAX_ENTRIES * 8);
+
+/**
+ * Tells other gateways what this one does: at once when a request with much to compute is placed, at most once in
+ * `peers.gap_ms`; else with the next message, at latest after ALIVE_MS. Any worker may send: the outbox makes it one voice.
+ */
+export class Exchange {
+  readonly isOn: bool;
+  readonly members: Members;
+  private headers: HeaderList = new HeaderList(8, 2048);
+  /** By slot: position of the host in the message that is being written, −1 for none. */
+  private positions: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  /** A placement of this worker's waits for the gap to pass. */
+  private isWaiting: bool = false;
+  private refusalTold: bool = false;
+
+  constructor(private root: Root) {
+    const peers = root.config.peers;
+    this.isOn = peers.cluster.len > 0 && !peers.serve;
+    this.members = new Members(peers.hosts, root.fleet.memberList);
+    root.fleet.peerLoads.isOn = this.isOn;
+  }
+
+  /**
+   * A request was sent to a host.
+   * @param known deepest boundary that the host was known to have, −1 for none
+   * @param context the stream's id, which host calls act on
+   */
+  placed(d: Decision, slot: i32, known: i32, context: u32, nowMs: f64): void {
+    if (this.members.count == 0) return;
+    const size = this.describe(d, slot, known);
+    const peers = this.root.config.peers;
+    const isUrgent = d.promptTokens - d.cachedTokens >= <f64>peers.pushTokens;
+    const outbox = this.root.fleet.outbox;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      if (!outbox.open()) return;
+      const isRoom = size == 0 || outbox.append(placement, size);
+      const isFree = this.gapMs(nowMs) <= 0;
+      if (!isRoom || (isUrgent && isFree)) {
+        const length = this.write(nowMs);
+        if (!isRoom) outbox.append(placement, size);
+        if (!outbox.commit()) continue;
+        setEffectiveContext(this.root.id);
+        this.tell(length, nowMs);
+        setEffectiveContext(context);
+        return;
+      }
+      if (size > 0 && !outbox.commit()) continue;
+      if (isUrgent) this.wait(this.gapMs(nowMs));
+      return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** Time has passed: what waited may go. */
+  tick(nowMs: f64): void {
+    if (!this.isWaiting) return;
+    const outbox = this.root.fleet.outbox;
+    if (!outbox.open() || outbox.placements == 0) {
+      this.rest();
+      return;
+    }
+    const leftMs = this.gapMs(nowMs);
+    if (leftMs > 0) this.wait(leftMs);
+    else if (this.push(nowMs)) this.rest();
+  }
+
+  /** The slow tick: says that this gateway is here, and looks who else is. */
+  slowTick(nowMs: f64): void {
+    if (!this.isOn) return;
+    const outbox = this.root.fleet.outbox;
+    const members = this.members;
+    members.refresh();
+    members.expire(nowMs, <f64>this.root.config.peers.timeoutMs);
+    if (!outbox.open()) this.enter(nowMs);
+    const silentMs = nowMs - outbox.pushedMs;
+    if (members.count > 0 && (silentMs >= ALIVE_MS || silentMs < 0)) this.push(nowMs);
+    const heard = this.root.fleet.peerLoads.heard;
+    this.root.decider.setMissing(missingShare(members.others(outbox.self), heard));
+  }
+
+  /** The answer, or failure, of a call; false where it wasn't one of these. */
+  answered(token: u32, headerCount: i32, bodySize: i32, nowMs: f64): bool {
+    const members = this.members;
+    if (!members.answered(token)) return false;
+    const isGood =
+      headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS) && isOk() && bodySize > 0;
+    const isTaken = isGood && this.readAnswer(bodySize, nowMs);
+    members.judge(members.answeredMember, isTaken);
+    if (!isTaken) this.root.stats.peerFailures.add(1);
+    return true;
+  }
+
+  private readAnswer(size: i32, nowMs: f64): bool {
+    if (!getBuffer(BufferType.CallResponseBody, 0, size)) return false;
+    const at = outPtr;
+    if (check(at, outLen) != Fault.None || Head.kind(at) != Kind.Taken) return false;
+    const fleet = this.root.fleet;
+    const gateway = Head.gateway(at);
+    const sentMs = Head.sentMs(at);
+    if (gateway == fleet.outbox.gateway) this.noteSelf(this.members.answeredMember);
+    else fleet.peerTable.measure(gateway, sentMs, this.members.answeredSentMs, nowMs);
+    return true;
+  }
+
+  /** One of the members is this Envoy itself. */
+  private noteSelf(member: i32): void {
+    const outbox = this.root.fleet.outbox;
+    if (member >= this.members.count || !outbox.open()) return;
+    outbox.self = this.members.hash(member);
+    // A collision is no matter: it answers again.
+    outbox.commit();
+  }
+
+  /** Draws this Envoy's name, once for all workers. */
+  private enter(nowMs: f64): void {
+    const outbox = this.root.fleet.outbox;
+    const name = mix(<u64>(nowMs * 1000), reinterpret<u64>(Math.random()));
+    outbox.gateway = name;
+    outbox.commit();
+    outbox.open();
+  }
+
+  /** Ms that a message must still wait for; of a clock that was set back nothing is waited for. */
+  private gapMs(nowMs: f64): f64 {
+    const passedMs = nowMs - this.root.fleet.outbox.pushedMs;
+    return passedMs < 0 ? 0 : <f64>this.root.config.peers.gapMs - passedMs;
+  }
+
+  private wait(ms: f64): void {
+    this.isWaiting = true;
+    const periodMs = <u32>Math.ceil(Math.max(ms, 1));
+    this.root.ticker.want(Wish.Exchange, min(periodMs, TICK_MS));
+  }
+
+  private rest(): void {
+    this.isWaiting = false;
+    this.root.ticker.want(Wish.Exchange, TICK_MS);
+  }
+
+  /** Sends what is new, unless another worker just did. */
+  private push(nowMs: f64): bool {
+    const length = this.write(nowMs);
+    if (!this.root.fleet.outbox.commit()) return false;
+    this.tell(length, nowMs);
+    return true;
+  }
+
+  /** Writes what the opened outbox doesn't yet say, and takes it out of it; returns the message's length. */
+  private write(nowMs: f64): i32 {
+    const fleet = this.root.fleet;
+    const outbox = fleet.outbox;
+    const hosts = fleet.hosts;
+    const inFlight = fleet.inFlight;
+    const positions = this.positions;
+    const sinceFullMs = nowMs - outbox.fullMs;
+    const isFull = sinceFullMs >= <f64>this.root.config.peers.fullMs || sinceFullMs < 0;
+    outbox.grow(hosts.count);
+    for (let slot = 0; slot < hosts.count; slot++) unchecked((positions[slot] = -1));
+    let place = outbox.pending;
+    const placements = outbox.placements;
+    for (let i = 0; i < placements; i++) {
+      if (hosts.isKnown(Placement.host(place))) positions[Placement.host(place)] = 0;
+      place += <usize>Placement.size(place);
+    }
+    let count = 0;
+    let at = message + <usize>HEAD_BYTES;
+    for (let slot = 0; slot < hosts.count; slot++) {
+      const host = hosts.hash(slot);
+      if (host == 0) continue;
+      const waiting = inFlight.waiting(slot);
+      const decoding = inFlight.decoding(slot);
+      const workMs = inFlight.workMs(slot);
+      const newestMs = inFlight.newestMs(slot);
+      const clock = inFlight.ownClockTokens(slot);
+      const isNews = outbox.differs(slot, host, waiting, decoding, workMs, newestMs, clock);
+      if (!isNews && !isFull && unchecked(positions[slot]) < 0) continue;
+      const context = inFlight.contextTokens(slot);
+      Row.write(at, host, waiting, decoding, workMs, context, nowMs - newestMs, clock);
+      outbox.note(slot, host, waiting, decoding, workMs, newestMs, clock);
+      unchecked((positions[slot] = count++));
+      at += <usize>ROW_BYTES;
+    }
+    let told = 0;
+    place = outbox.pending;
+    for (let i = 0; i < placements; i++) {
+      const size = Placement.size(place);
+      const position = hosts.isKnown(Placement.host(place)) ? positions[Placement.host(place)] : -1;
+      if (position >= 0) {
+        memory.copy(at, place, size);
+        Placement.setHost(at, position);
+        at += <usize>size;
+        told++;
+      }
+      place += <usize>size;
+    }
+    outbox.clear();
+    outbox.sequence = outbox.sequence + 1;
+    outbox.pushedMs = nowMs;
+    if (isFull) outbox.fullMs = nowMs;
+    Head.write(message, Kind.Update, outbox.gateway);
+    Head.setFull(message, isFull);
+    Head.setHosts(message, count);
+    Head.setPlacements(message, told);
+    Head.setSequence(message, outbox.sequence);
+    Head.setSentMs(message, nowMs);
+    return <i32>(at - message);
+  }
+
+  /** Sends the message to each gateway that may be told now. */
+  private tell(length: i32, nowMs: f64): void {
+    const members = this.members;
+    const self = this.root.fleet.outbox.self;
+    for (let i = 0; i < members.count; i++) {
+      if ((self != 0 && members.hash(i) == self) || !members.mayTell(i, nowMs)) continue;
+      this.send(i, length, nowMs);
+    }
+  }
+
+  private send(member: i32, length: i32, nowMs: f64): void {
+    const config = this.root.config;
+    const stats = this.root.stats;
+    const headers = this.headers;
+    const address = this.members.address(member);
+    headers.reset();
+    headers.addText(METHOD, POST);
+    headers.addText(PATH, config.peers.path);
+    headers.addText(AUTHORITY, address);
+    headers.addText(config.routing.header, address);
+    headers.addText(CONTENT_TYPE, BYTES);
+    const token = httpCall(config.peers.cluster, headers, message, length, config.peers.timeoutMs);
+    this.members.told(member, token, nowMs);
+    if (token != 0) {
+      stats.peerSent.add(1);
+      stats.peerBytesSent.add(<i64>length);
+      return;
+    }
+    const status = outLen;
+    stats.peerFailures.add(1);
+    if (this.refusalTold) return;
+    this.refusalTold = true;
+    logWarn(
+      `warmroute: peers.cluster: Envoy refused the call (status ${status}); expected the name of a cluster in its configuration`,
+    );
+  }
+
+  /** Writes a placement with its host's slot; returns its length, 0 for one of which nothing is known but its size. */
+  private describe(d: Decision, slot: i32, known: i32): i32 {
+    if (!d.readable) return 0;
+    const length = d.chainLength;
+    let count = 0;
+    if (known >= 0 && known < length)
+      Placement.setId(placement, count++, unchecked(d.chain[known]));
+    for (let i = known + 1; i < length; i++) {
+      if (isRecorded(d.chain, i, length)) {
+        Placement.setId(placement, count++, unchecked(d.chain[i]));
+      }
+    }
+    const isFork = d.isNew && this.root.fleet.locations.isFork(known, length);
+    Placement.write(placement, slot, count, isFork, length, d.conversationTag, d.anyModelTag);
+    return Placement.size(placement);
+  }
+}
+
+function isOk(): bool {
+  return outLen == OK.len && memory.compare(outPtr, OK.ptr, OK.len) == 0;
+}

@@ -1,0 +1,132 @@
+import { Text } from "../bytes";
+import { outLen, outPtr } from "../host/memory";
+import { SharedResult, getShared } from "../host/shareddata";
+import { UNHEARD_MS } from "../peers/merge";
+import { HostDirectory } from "./hosts";
+import { Keys, setKeyIndex } from "./keys";
+import { LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
+import { PeerView } from "./peers";
+
+/** A gateway's record as it was read last. */
+class Heard {
+  mark: u32 = 0;
+  capacity: i32 = 0;
+  size: i32 = 0;
+  bytes: usize = 0;
+}
+
+/**
+ * What all gateways that are heard have in flight, per host: sums of their rows as of the last read. Own Envoy's is not in
+ * it. All zero while there are no peers.
+ */
+export class PeerLoads {
+  /** Whether there may be peers; without, nothing is read. */
+  isOn: bool = false;
+  /** Gateways that are heard, as of the last sum. */
+  heard: i32 = 0;
+  /** Age of the oldest of their words, ms. */
+  oldestMs: f64 = 0;
+
+  /** By slot. */
+  readonly waiting: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  readonly decoding: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  /** Expected prefill ms of those without a first token, and the latest `newest` of any gateway. */
+  readonly workMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly newestMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  /** Tokens inserted by other gateways: a part of the host's token clock. */
+  readonly clockTokens: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+
+  private key: Text;
+  private marksKey: Text;
+  private records: Array<Heard> = new Array<Heard>();
+
+  constructor(
+    keys: Keys,
+    private hosts: HostDirectory,
+  ) {
+    this.key = keys.indexed("peer", 0);
+    this.marksKey = keys.single("peermarks");
+  }
+
+  /** Reads what is new: before each decision. */
+  refresh(nowMs: f64): void {
+    if (this.isOn && this.readNew()) this.sum(nowMs);
+  }
+
+  /** Reads what is new, and drops what is too old: at ticks. */
+  refreshAll(nowMs: f64): void {
+    if (!this.isOn) return;
+    this.readNew();
+    if (this.records.length > 0) this.sum(nowMs);
+  }
+
+  private readNew(): bool {
+    if (getShared(this.marksKey) != SharedResult.Ok) return false;
+    if (load<u32>(outPtr) != LAYOUT_VERSION) return false;
+    const marks = outPtr + 4;
+    const count = min((outLen - 4) >> 2, MAX_PEERS);
+    let changed = false;
+    for (let index = 0; index < count; index++) {
+      const mark = load<u32>(marks + ((<usize>index) << 2));
+      while (this.records.length <= index) this.records.push(new Heard());
+      const record = unchecked(this.records[index]);
+      if (record.mark == mark) continue;
+      if (!this.read(index, record)) continue;
+      record.mark = mark;
+      changed = true;
+    }
+    return changed;
+  }
+
+  private read(index: i32, record: Heard): bool {
+    setKeyIndex(this.key, index);
+    if (getShared(this.key) != SharedResult.Ok || load<u32>(outPtr) != LAYOUT_VERSION) return false;
+    if (outLen > record.capacity) {
+      if (record.bytes != 0) heap.free(record.bytes);
+      record.capacity = outLen;
+      record.bytes = heap.alloc(outLen);
+    }
+    memory.copy(record.bytes, outPtr, outLen);
+    record.size = outLen;
+    return true;
+  }
+
+  private sum(nowMs: f64): void {
+    const count = this.hosts.count;
+    for (let slot = 0; slot < count; slot++) {
+      unchecked((this.waiting[slot] = 0));
+      unchecked((this.decoding[slot] = 0));
+      unchecked((this.workMs[slot] = 0));
+      unchecked((this.newestMs[slot] = 0));
+      unchecked((this.clockTokens[slot] = 0));
+    }
+    this.heard = 0;
+    this.oldestMs = 0;
+    for (let index = 0; index < this.records.length; index++) {
+      const record = unchecked(this.records[index]);
+      if (record.size > 0) this.add(record.bytes, nowMs);
+    }
+  }
+
+  private add(at: usize, nowMs: f64): void {
+    const ageMs = nowMs - PeerView.heardMs(at);
+    // A clock that was set back leaves times in the future: those are not believed either.
+    const isHeard = Math.abs(ageMs) < UNHEARD_MS && PeerView.isMeasured(at, nowMs);
+    if (isHeard) {
+      this.heard++;
+      this.oldestMs = Math.max(this.oldestMs, ageMs);
+    }
+    const count = min(PeerView.slots(at), this.hosts.count);
+    for (let slot = 0; slot < count; slot++) {
+      const box = PeerView.box(at, slot);
+      if (PeerView.generation(box) != this.hosts.generation(slot)) continue;
+      unchecked((this.clockTokens[slot] += PeerView.insertedTokens(box)));
+      if (!isHeard) continue;
+      unchecked((this.waiting[slot] += PeerView.waiting(box)));
+      unchecked((this.decoding[slot] += PeerView.decoding(box)));
+      unchecked((this.workMs[slot] += PeerView.workMs(box)));
+      const newest = PeerView.newestMs(box);
+      if (newest > unchecked(this.newestMs[slot])) unchecked((this.newestMs[slot] = newest));
+    }
+  }
+}

@@ -1,0 +1,286 @@
+import { Text } from "../bytes";
+import { outLen, outPtr } from "../host/memory";
+import { SharedResult, getShared } from "../host/shareddata";
+import { Fault } from "../peers/check";
+import { Sequence } from "../peers/sequence";
+import { HEAD_BYTES, Head, ROW_BYTES, Row } from "../peers/wire";
+import { HostDirectory } from "./hosts";
+import { Keys, setKeyIndex } from "./keys";
+import { CAS_ATTEMPTS, LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
+import { SharedRecord, noteCasGaveUp } from "./record";
+
+/** The place of a gateway that was not heard for this long may be taken by another, ms. */
+const FORGOTTEN_MS: f64 = 10000;
+/** A measured difference of clocks gives way to a worse one after this long, ms. */
+const MEASURE_MS: f64 = 1000;
+/** Without a measurement for this long a gateway's messages can't be told from late ones, ms. */
+const UNMEASURED_MS: f64 = 5000;
+
+const HIGHEST: usize = 4;
+const SEEN: usize = 8;
+const GATEWAY: usize = 16;
+const HEARD_MS: usize = 24;
+const AHEAD_MS: usize = 32;
+const ROUND_TRIP_MS: usize = 40;
+const MEASURED_MS: usize = 48;
+const SLOTS: usize = 56;
+const HEAD: i32 = 64;
+const BOX: i32 = 48;
+
+/** Reads what is known of one gateway, wherever the bytes are. */
+@unmanaged
+export class PeerView {
+  /** Its name; 0 for nobody. */
+  @inline
+  static gateway(at: usize): u64 {
+    return load<u64>(at + GATEWAY);
+  }
+  /** When its last message was true, ms. */
+  @inline
+  static heardMs(at: usize): f64 {
+    return load<f64>(at + HEARD_MS);
+  }
+  /** Whether its messages' age can be told. */
+  @inline
+  static isMeasured(at: usize, nowMs: f64): bool {
+    return Math.abs(nowMs - load<f64>(at + MEASURED_MS)) < UNMEASURED_MS;
+  }
+  /** Host slots that it has boxes for. */
+  @inline
+  static slots(at: usize): i32 {
+    const slots = load<i32>(at + SLOTS);
+    return slots < 0 ? 0 : slots > MAX_HOSTS ? MAX_HOSTS : slots;
+  }
+  @inline
+  static box(at: usize, slot: i32): usize {
+    return at + <usize>(HEAD + slot * BOX);
+  }
+  @inline
+  static waiting(box: usize): i32 {
+    return <i32>load<u16>(box);
+  }
+  @inline
+  static decoding(box: usize): i32 {
+    return <i32>load<u16>(box + 2);
+  }
+  @inline
+  static generation(box: usize): u8 {
+    return load<u8>(box + 4);
+  }
+  @inline
+  static workMs(box: usize): f64 {
+    return <f64>load<f32>(box + 8);
+  }
+  /** `newest` of the pending-prefill formula, on own clock, ms. */
+  @inline
+  static newestMs(box: usize): f64 {
+    return load<f64>(box + 16);
+  }
+  /** Tokens that the gateways of this record had inserted there since they were first heard. */
+  @inline
+  static insertedTokens(box: usize): f64 {
+    return load<f64>(box + 24);
+  }
+}
+
+/**
+ * What other gateways told, one value a gateway, written by whichever worker got the message:
+ *
+ * ```
+ * ┌──────────┬─────────┬──────┬─────────┬──────────┬──────────────┬────────────┬─────────────┬───────┬───┐
+ * │version 4 │highest 4│seen 8│gateway 8│heard ms 8│clock ahead 8 │round trip 8│measured ms 8│slots 4│ 4 │
+ * └──────────┴─────────┴──────┴─────────┴──────────┴──────────────┴────────────┴─────────────┴───────┴───┘
+ * per slot: │q 2│d 2│generation 1│ 3 │work 4│context 4│newest ms 8│inserted 8│its clock 8│said in message 4│ 4 │
+ * ```
+ * A second value counts the changes of each, so that readers look at one small value to know what is new.
+ *
+ * How old a message is: each answer to a message of ours tells the other's clock, and with half the round trip how far ahead
+ * it is. A gateway that doesn't answer in time is not believed to be in time.
+ */
+export class PeerTable {
+  private key: Text;
+  private record: SharedRecord;
+  private marks: SharedRecord;
+  private sequence: Sequence = new Sequence();
+  /** Whose record each is, as far as this worker knows. */
+  private names: StaticArray<u64> = new StaticArray<u64>(MAX_PEERS);
+  /** By position in the message at hand: slot of the host, −1 if it isn't known here. */
+  readonly slots: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+
+  constructor(
+    keys: Keys,
+    private hosts: HostDirectory,
+  ) {
+    const key = keys.indexed("peer", 0);
+    this.key = key;
+    this.record = new SharedRecord(key, HEAD + MAX_HOSTS * BOX);
+    this.marks = new SharedRecord(keys.single("peermarks"), 4 + MAX_PEERS * 4);
+  }
+
+  /** Takes over the rows of an update that was checked; `slots` then says where its hosts are. */
+  take(at: usize, nowMs: f64): Fault {
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const index = this.find(Head.gateway(at), nowMs);
+      if (index < 0) return Fault.Crowded;
+      const bytes = this.record.bytes;
+      const sequence = this.sequence;
+      sequence.highest = load<u32>(bytes + HIGHEST);
+      sequence.seen = load<u64>(bytes + SEEN);
+      if (!sequence.take(Head.sequence(at))) return Fault.Replayed;
+      store<u32>(bytes + HIGHEST, sequence.highest);
+      store<u64>(bytes + SEEN, sequence.seen);
+      const lateMs = Math.max(0, nowMs + load<f64>(bytes + AHEAD_MS) - Head.sentMs(at));
+      const isLast = sequence.highest == Head.sequence(at);
+      if (isLast) store<f64>(bytes + HEARD_MS, nowMs - lateMs);
+      this.takeRows(at, nowMs - lateMs, isLast);
+      if (this.commit()) {
+        this.mark(index);
+        return Fault.None;
+      }
+    }
+    noteCasGaveUp();
+    return Fault.Crowded;
+  }
+
+  /**
+   * A gateway answered: its clock showed `theirMs` between `sentMs` and `nowMs` of ours.
+   * Of several answers the one with the shortest round trip tells best.
+   */
+  measure(gateway: u64, theirMs: f64, sentMs: f64, nowMs: f64): void {
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const index = this.find(gateway, nowMs);
+      if (index < 0) return;
+      const bytes = this.record.bytes;
+      const roundTripMs = Math.max(nowMs - sentMs, 0);
+      const ageMs = Math.abs(nowMs - load<f64>(bytes + MEASURED_MS));
+      if (ageMs < MEASURE_MS && roundTripMs >= load<f64>(bytes + ROUND_TRIP_MS)) return;
+      store<f64>(bytes + AHEAD_MS, theirMs - (sentMs + roundTripMs / 2));
+      store<f64>(bytes + ROUND_TRIP_MS, roundTripMs);
+      store<f64>(bytes + MEASURED_MS, nowMs);
+      if (this.commit()) {
+        this.mark(index);
+        return;
+      }
+    }
+    noteCasGaveUp();
+  }
+
+  private takeRows(at: usize, saidMs: f64, isLast: bool): void {
+    const bytes = this.record.bytes;
+    const message = Head.sequence(at);
+    const count = Head.hosts(at);
+    const known = PeerView.slots(bytes);
+    if (Head.isFull(at) && isLast) {
+      for (let slot = 0; slot < known; slot++) clearLoad(PeerView.box(bytes, slot), message);
+    }
+    for (let i = 0; i < count; i++) {
+      const row = at + <usize>(HEAD_BYTES + i * ROW_BYTES);
+      const slot = this.hosts.findHash(Row.host(row));
+      if (i < MAX_HOSTS) unchecked((this.slots[i] = slot));
+      if (slot < 0) continue;
+      this.grow(slot + 1);
+      const box = PeerView.box(bytes, slot);
+      const isOther = PeerView.generation(box) != this.hosts.generation(slot);
+      if (isOther) {
+        memory.fill(box, 0, BOX);
+        store<u8>(box + 4, this.hosts.generation(slot));
+      }
+      const theirs = load<f64>(box + 32);
+      const clock = Row.clockTokens(row);
+      if (theirs > 0 && clock > theirs) {
+        store<f64>(box + 24, PeerView.insertedTokens(box) + clock - theirs);
+      }
+      // From the first word on: what was there before is no news.
+      store<f64>(box + 32, Math.max(Math.max(theirs, clock), f64.MIN_NORMAL_VALUE));
+      if (!isOther && <i32>(message - load<u32>(box + 40)) < 0) continue;
+      store<u32>(box + 40, message);
+      store<u16>(box, <u16>Row.waiting(row));
+      store<u16>(box + 2, <u16>Row.decoding(row));
+      store<f32>(box + 8, <f32>Row.workMs(row));
+      store<f32>(box + 12, <f32>Row.contextTokens(row));
+      store<f64>(box + 16, saidMs - Row.newestAgeMs(row));
+    }
+  }
+
+  /** Reads a gateway's record into the local copy; one that is new takes a free or forgotten place. −1: there is none. */
+  private find(gateway: u64, nowMs: f64): i32 {
+    const known = this.names.indexOf(gateway);
+    if (known >= 0 && this.load(known) == gateway) return known;
+    let free = -1;
+    for (let index = 0; index < MAX_PEERS; index++) {
+      setKeyIndex(this.key, index);
+      // Looks before it copies.
+      if (getShared(this.key) != SharedResult.Ok || outLen < HEAD) {
+        if (free < 0) free = index;
+        break;
+      }
+      const isOurs = load<u32>(outPtr) == LAYOUT_VERSION;
+      if (isOurs && PeerView.gateway(outPtr) == gateway) {
+        if (this.load(index) == gateway) return index;
+      }
+      const isForgotten = !isOurs || Math.abs(nowMs - PeerView.heardMs(outPtr)) > FORGOTTEN_MS;
+      if (isForgotten && free < 0) free = index;
+    }
+    if (free < 0) return -1;
+    this.load(free);
+    this.names[free] = gateway;
+    this.renew(gateway, nowMs);
+    return free;
+  }
+
+  /** Reads a record into the local copy; returns whose it is. */
+  private load(index: i32): u64 {
+    setKeyIndex(this.key, index);
+    this.record.load();
+    const gateway = PeerView.gateway(this.record.bytes);
+    unchecked((this.names[index] = gateway));
+    return gateway;
+  }
+
+  /** A place gets a new gateway. What the one before it had inserted stays in the caches, so that stays. */
+  private renew(gateway: u64, nowMs: f64): void {
+    const bytes = this.record.bytes;
+    const slots = PeerView.slots(bytes);
+    memory.fill(bytes, 0, HEAD);
+    store<u64>(bytes + GATEWAY, gateway);
+    store<f64>(bytes + HEARD_MS, nowMs - FORGOTTEN_MS / 2);
+    store<i32>(bytes + SLOTS, slots);
+    for (let slot = 0; slot < slots; slot++) {
+      const box = PeerView.box(bytes, slot);
+      clearLoad(box, 0);
+      store<f64>(box + 32, 0);
+    }
+  }
+
+  private grow(slots: i32): void {
+    const bytes = this.record.bytes;
+    const from = PeerView.slots(bytes);
+    if (slots <= from) return;
+    memory.fill(PeerView.box(bytes, from), 0, (slots - from) * BOX);
+    store<i32>(bytes + SLOTS, slots);
+  }
+
+  private commit(): bool {
+    const size = HEAD + PeerView.slots(this.record.bytes) * BOX;
+    return this.record.store(size) == SharedResult.Ok;
+  }
+
+  /** Counts a change. */
+  private mark(index: i32): void {
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const marks = this.marks;
+      marks.load();
+      const at = marks.bytes + <usize>(4 + index * 4);
+      store<u32>(at, load<u32>(at) + 1);
+      if (marks.store(max(marks.size, 8 + index * 4)) == SharedResult.Ok) return;
+    }
+    noteCasGaveUp();
+  }
+}
+
+function clearLoad(box: usize, message: u32): void {
+  store<u32>(box, 0);
+  store<u64>(box + 8, 0);
+  store<f64>(box + 16, 0);
+  store<u32>(box + 40, message);
+}
