@@ -49,27 +49,12 @@ export class Prometheus {
     process.once("exit", () => this.#end());
   }
 
-  /**
-   * Starts `program` with an Envoy's admin address as its one target, asked each second.
-   * @param admin `ip:port`
-   */
-  static async start(program: string, admin: string): Promise<Prometheus> {
+  /** Starts `program` with a configuration, written as JSON, which is YAML too. */
+  static async start(program: string, configuration: object): Promise<Prometheus> {
     const [port = 0] = await freePorts(1);
     const folder = mkdtempSync(join(tmpdir(), "warmroute-prometheus-"));
     const config = join(folder, "prometheus.yaml");
-    writeFileSync(
-      config,
-      JSON.stringify({
-        global: { scrape_interval: "1s" },
-        scrape_configs: [
-          {
-            job_name: "envoy",
-            metrics_path: "/stats/prometheus",
-            static_configs: [{ targets: [admin] }],
-          },
-        ],
-      }),
-    );
+    writeFileSync(config, JSON.stringify(configuration));
     const [command = "", ...args] = tethered([
       program,
       `--config.file=${config}`,
@@ -102,6 +87,16 @@ export class Prometheus {
     return said.data.result.map(({ metric, values }) => ({
       labels: metric,
       points: values.map(([at, value]) => [at, Number(value)]),
+    }));
+  }
+
+  /** The value of each series that a query gives now. */
+  async now(query: string): Promise<{ labels: Record<string, string>; value: number }[]> {
+    const at = Date.now() / 1000;
+    const answers = await this.range(query, at, at);
+    return answers.map(({ labels, points }) => ({
+      labels,
+      value: points.at(-1)?.[1] ?? Number.NaN,
     }));
   }
 

@@ -39,7 +39,7 @@ export async function watchDashboard(
   const fleet = await startFleet("warmroute", 4, () => ({
     configuration: { discovery: { source: "envoy_admin" } },
   }));
-  const prometheus = await Prometheus.start(program, adminOf(fleet.envoy)).catch(async (error) => {
+  const prometheus = await Prometheus.start(program, scraping(fleet.envoy)).catch(async (error) => {
     await fleet.stop();
     throw error;
   });
@@ -69,7 +69,12 @@ export async function watchDashboard(
   }
 }
 
-const adminOf = (envoy: EnvoyProcess): string => `127.0.0.1:${envoy.adminPort}`;
+/** Asks one Envoy each second. */
+function scraping({ adminPort }: EnvoyProcess): object {
+  const target = { targets: [`127.0.0.1:${adminPort}`] };
+  const job = { job_name: "envoy", metrics_path: "/stats/prometheus", static_configs: [target] };
+  return { global: { scrape_interval: "1s" }, scrape_configs: [job] };
+}
 
 async function traffic(envoy: EnvoyProcess, seconds: number, rate: number): Promise<void> {
   const stop = new AbortController();
