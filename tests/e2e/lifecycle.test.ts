@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { validate } from "../../tools/envoy/process.ts";
-import { WHEEL_VERSIONS } from "../../tools/envoy/wheel.ts";
 import { configuration, gateway, inParallel, post, send, sinks } from "./harness.ts";
 
 const CHAT = { model: "m", messages: [{ role: "user", content: "Which berth?" }] };
@@ -125,22 +124,3 @@ test("an Envoy that can't pause headers is told of, and still serves", async () 
   }
   assert.match(envoy.log(), /allow_on_headers_stop_iteration/);
 });
-
-for (const version of WHEEL_VERSIONS) {
-  test(`Envoy ${version} runs it`, async () => {
-    const upstreams = await sinks(2);
-    const envoy = await gateway(
-      upstreams.map(({ host }) => host),
-      {},
-      { version },
-    );
-    const hosts = new Set<unknown>();
-    for (let i = 0; i < 10; i++) {
-      const answer = await post(envoy.port, CHAT, { headers: { "x-session-id": "s-1" } });
-      assert.equal(answer.status, 200);
-      hosts.add(answer.headers["x-warmroute-host"]);
-    }
-    assert.equal(hosts.size, 1);
-    await envoy.stop();
-  });
-}
