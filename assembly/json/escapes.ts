@@ -11,6 +11,25 @@ store<u8>(SIMPLE_ESCAPES + 0x6e, 0x0a);
 store<u8>(SIMPLE_ESCAPES + 0x72, 0x0d);
 store<u8>(SIMPLE_ESCAPES + 0x74, 0x09);
 
+/** By byte: the value of a hexadecimal digit, or 255. */
+const HEX_DIGITS = memory.data(256);
+memory.fill(HEX_DIGITS, 255, 256);
+for (let digit: u8 = 0; digit < 10; digit++) store<u8>(HEX_DIGITS + 0x30 + digit, digit);
+for (let digit: u8 = 10; digit < 16; digit++) {
+  store<u8>(HEX_DIGITS + 0x37 + digit, digit);
+  store<u8>(HEX_DIGITS + 0x57 + digit, digit);
+}
+
+/** The UTF-16 unit that four hexadecimal digits spell, or -1. */
+@inline
+export function hexUnit(p: usize): i32 {
+  const a = <i32>load<u8>(HEX_DIGITS + <usize>load<u8>(p));
+  const b = <i32>load<u8>(HEX_DIGITS + <usize>load<u8>(p, 1));
+  const c = <i32>load<u8>(HEX_DIGITS + <usize>load<u8>(p, 2));
+  const d = <i32>load<u8>(HEX_DIGITS + <usize>load<u8>(p, 3));
+  return (a | b | c | d) > 15 ? -1 : (a << 12) | (b << 8) | (c << 4) | d;
+}
+
 /** One escape, byte by byte, so that it may be cut anywhere. */
 @final
 export class EscapeReader {

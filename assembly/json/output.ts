@@ -9,7 +9,7 @@ import { writeCodePoint } from "./utf8";
 
 /** Runs this long aren't copied. */
 export const DIRECT_RUN: i32 = 256;
-export const SCRATCH_BYTES: i32 = 1024;
+export const SCRATCH_BYTES: i32 = 4096;
 
 export class TextOutput {
   /** Continuation bytes in the span being given: its bytes minus its code points. */
@@ -48,7 +48,7 @@ export class TextOutput {
       return;
     }
     sink.onStringStart();
-    if (len > 0 && !this.skip) this.giveRun(ptr, len, 0);
+    if (len > 0 && !this.skip) this.giveRun(ptr, len);
     sink.onStringEnd();
   }
 
@@ -71,8 +71,8 @@ export class TextOutput {
     this.outTails += len - 1;
   }
 
-  /** A run behind which the string goes on. */
-  protected append(ptr: usize, len: i32, tails: i32): void {
+  /** A run of plain bytes behind which the string goes on. */
+  protected append(ptr: usize, len: i32): void {
     if (len == 0) return;
     if (this.isKey) {
       this.key.append(ptr, len);
@@ -81,35 +81,42 @@ export class TextOutput {
     if (this.skip) return;
     if (len >= DIRECT_RUN) {
       this.flush();
-      this.giveRun(ptr, len, tails);
+      this.giveRun(ptr, len);
       return;
     }
     if (this.outLen + len > SCRATCH_BYTES) this.flush();
     copyShort(this.scratch + this.outLen, ptr, len);
     this.outLen += len;
+  }
+
+  /** The scratch was filled up to `out`; `tails` of what was added are continuation bytes. */
+  @inline
+  protected gathered(out: usize, tails: i32): void {
+    if (this.skip) return;
+    this.outLen = <i32>(out - this.scratch);
     this.outTails += tails;
   }
 
-  /** A run behind which nothing comes, in this string or in this chunk. */
-  protected give(ptr: usize, len: i32, tails: i32): void {
+  /** A run of plain bytes behind which nothing comes, in this string or in this chunk. */
+  protected give(ptr: usize, len: i32): void {
     if (this.outLen == 0 && !this.isKey && !this.skip && len != 0) {
-      this.giveRun(ptr, len, tails);
+      this.giveRun(ptr, len);
       return;
     }
-    this.append(ptr, len, tails);
+    this.append(ptr, len);
     this.flush();
   }
 
-  /** A run comes from the input as it is, so it holds no quote, backslash or control. */
-  private giveRun(ptr: usize, len: i32, tails: i32): void {
-    this.tails = tails;
+  /** A run comes from the input as it is: ASCII without quote, backslash or control. */
+  private giveRun(ptr: usize, len: i32): void {
+    this.tails = 0;
     this.isPlain = true;
     this.sink.onStringBytes(ptr, len);
   }
 
-  protected close(ptr: usize, len: i32, tails: i32): void {
+  protected close(ptr: usize, len: i32): void {
     if (!this.isKey) {
-      this.give(ptr, len, tails);
+      this.give(ptr, len);
       return;
     }
     const key = this.key;

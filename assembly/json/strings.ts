@@ -9,11 +9,11 @@
  *     … \uD83D | \uDE80 …    high = 0xD83D
  *     … E6 9D | B1 …         pending = 2 bytes of a sequence of 3
  */
-import { EscapeReader, SIMPLE_ESCAPES } from "./escapes";
+import { EscapeReader, hexUnit, SIMPLE_ESCAPES } from "./escapes";
 import { DIRECT_RUN, SCRATCH_BYTES, TextOutput } from "./output";
 import { skipPlain, special } from "./skip";
-import { checkSequence, REPLACEMENT, REPLACEMENT_LEN, Sequence } from "./utf8";
-import { passedTails, skipText } from "./utf8block";
+import { checkSequence, REPLACEMENT, REPLACEMENT_LEN, Sequence, writeCodePoint } from "./utf8";
+import { tailsIn, wholeCharacters } from "./utf8block";
 
 /** Longest piece given at once: small enough to be still in the first-level cache. */
 const MAX_SPAN: usize = 8192;
@@ -63,70 +63,70 @@ export class StringReader extends TextOutput {
       if (this.high != 0 && load<u8>(p) != 0x5c) this.dropHigh();
       const run = p;
       const limit = min(end, run + MAX_SPAN);
-      let tails: i32 = 0;
       p = skipPlain(p, limit);
-      while (p < limit && load<u8>(p) >= 0x80) {
-        p = skipText(p, limit);
-        tails += passedTails;
-        if (p >= limit) break;
-        if (load<u8>(p) >= 0x80) {
-          const n = checkSequence(p, end);
-          if (n <= 0) break;
-          tails += n - 1;
-          p += n;
-        }
-        if (p < limit && load<u8>(p) < 0x80) p = skipPlain(p, limit);
-      }
       const len = <i32>(p - run);
       if (p >= limit) {
-        if (p >= end) this.give(run, len, tails);
-        else this.append(run, len, tails);
+        if (p >= end) this.give(run, len);
+        else this.append(run, len);
         continue;
       }
       const c = <u32>load<u8>(p);
       if (c == 0x22) {
-        this.close(run, len, tails);
+        this.close(run, len);
         this.outcome = StringEnd.Closed;
         return p + 1;
       }
-      this.append(run, len, tails);
+      this.append(run, len);
+      if (!this.isKey && this.high == 0) {
+        const from = p;
+        p = this.gather(p, end);
+        if (p != from) continue;
+      }
       if (c == 0x5c) {
         this.escape.begin();
         p = this.readEscape(p + 1, end);
         if (this.outcome == StringEnd.Broken) return p;
-        if (!this.isKey && !this.skip && this.high == 0) p = this.gather(p, end);
       } else if (c < 0x20) {
         this.outcome = StringEnd.Broken;
         return p;
-      } else {
-        const n = checkSequence(p, end);
-        if (n == 0) {
-          this.pending.begin(p, <i32>(end - p));
-          p = end;
-        } else {
-          this.put(REPLACEMENT, REPLACEMENT_LEN);
-          p -= n;
-        }
-      }
+      } else p = this.readSequence(p, end);
     }
     this.flush();
     return p;
   }
 
+  /** One character beyond ASCII, or what is to be replaced. */
+  private readSequence(p: usize, end: usize): usize {
+    const n = checkSequence(p, end);
+    const pending = this.pending;
+    if (n < 0) {
+      this.put(REPLACEMENT, REPLACEMENT_LEN);
+      return p - n;
+    }
+    pending.begin(p, n == 0 ? <i32>(end - p) : n);
+    if (n == 0) return end;
+    this.put(pending.bytes, n);
+    pending.len = 0;
+    return p + n;
+  }
+
   /**
-   * Copies ASCII text with escapes into the scratch: the fast way through what has many of them.
-   * Stops in front of anything else, and of a run that is long enough to be given where it lies.
+   * Copies text into the scratch, decoded: the fast way through what has escapes or characters beyond ASCII. Stops in front of
+   * a quote, of half a surrogate pair, of anything invalid, of what the chunk's end may cut, and of a run that is long enough
+   * to be given where it lies.
    */
   private gather(start: usize, end: usize): usize {
     let p = start;
     let run = start;
+    let tails: i32 = 0;
     let out = this.scratch + this.outLen;
     const full = this.scratch + (SCRATCH_BYTES - 16);
     while (p + 18 <= end) {
       if (out > full) {
-        this.outLen = <i32>(out - this.scratch);
+        this.gathered(out, tails);
         this.flush();
         out = this.scratch;
+        tails = 0;
       }
       const block = v128.load(p);
       v128.store(out, block);
@@ -137,17 +137,39 @@ export class StringReader extends TextOutput {
         if (<i32>(p - run) >= DIRECT_RUN) break;
         continue;
       }
-      const room = ctz(mask);
-      p += room;
-      out += room;
+      const beyond = i8x16.bitmask(block);
+      const stops = mask & ~beyond;
+      const room = stops != 0 ? ctz(stops) : 16;
+      if ((beyond & ((1 << room) - 1)) != 0) {
+        const whole = wholeCharacters(block, room);
+        if (whole < 0) break;
+        tails += tailsIn(block, whole);
+        p += whole;
+        out += whole;
+        run = p;
+        if (whole < room) continue;
+      } else {
+        p += room;
+        out += room;
+      }
+      if (stops == 0) continue;
       if (load<u8>(p) != 0x5c) break;
-      const value = load<u8>(SIMPLE_ESCAPES + load<u8>(p, 1));
-      if (value == 0) break;
-      store<u8>(out++, value);
-      p += 2;
+      const letter = <u32>load<u8>(p, 1);
+      const value = load<u8>(SIMPLE_ESCAPES + letter);
+      if (value != 0) {
+        store<u8>(out++, value);
+        p += 2;
+      } else {
+        const unit = letter == 0x75 && p + 6 <= end ? hexUnit(p + 2) : -1;
+        if (unit < 0 || (unit & 0xf800) == 0xd800) break;
+        const len = writeCodePoint(out, unit);
+        out += len;
+        tails += len - 1;
+        p += 6;
+      }
       run = p;
     }
-    this.outLen = <i32>(out - this.scratch);
+    this.gathered(out, tails);
     return p;
   }
 

@@ -15,57 +15,30 @@ const OVERLONG_4: u8 = 64;
 const TWO_CONTS: u8 = 128;
 const CARRY: u8 = TOO_SHORT | TOO_LONG | TWO_CONTS;
 
-/** Continuation bytes passed by the last `skipText`. */
-export let passedTails: i32 = 0;
-
-/**
- * Passes whole characters from `p`, which starts one, in steps of 16 bytes: stops at a quote, a
- * backslash, a control below 0x20, in front of anything invalid, or fewer than 16 bytes before
- * `end`. Sets `passedTails`.
- */
-export function skipText(start: usize, end: usize): usize {
-  let p = start;
-  let tails: i32 = 0;
-  let before = i64x2.splat(0);
-  while (p + 16 <= end) {
-    let x = v128.load(p);
-    const stops = i8x16.bitmask(
-      v128.or(
-        i8x16.lt_u(x, i8x16.splat(0x20)),
-        v128.or(i8x16.eq(x, i8x16.splat(0x22)), i8x16.eq(x, i8x16.splat(0x5c))),
-      ),
-    );
-    if (stops != 0) {
-      // What lies behind the stop is blanked: a sequence cut by it shows as too short.
-      const room = ctz(stops);
-      x = v128.and(x, i8x16.lt_s(PLACES, i8x16.splat(<i8>room)));
-      if (v128.any_true(errors(x, before))) break;
-      passedTails = tails + popcnt(i8x16.bitmask(i8x16.lt_s(x, i8x16.splat(-64))));
-      return p + room;
-    }
-    if (v128.any_true(errors(x, before))) break;
-    tails += popcnt(i8x16.bitmask(i8x16.lt_s(x, i8x16.splat(-64))));
-    before = x;
-    p += 16;
-  }
-  // Back to the start of a sequence that isn't complete here.
-  for (let back: i32 = 1; back <= 3 && p - back >= start; back++) {
-    const c = <u32>load<u8>(p - back);
-    if (c < 0x80) break;
-    if (c < 0xc0) continue;
-    const len = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-    if (len > back) {
-      p -= back;
-      tails -= back - 1;
-    }
-    break;
-  }
-  passedTails = tails;
-  return p;
-}
-
 /** Place of each byte in a block. */
 const PLACES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+
+/**
+ * How many of the first `room` bytes (1..16) of the block `x`, which starts a character, are whole characters: all of them but
+ * one that the block's end cuts, or -1 where one of them is invalid.
+ */
+@inline
+export function wholeCharacters(x: v128, room: i32): i32 {
+  // What lies behind is blanked: a sequence that is cut there shows as too short.
+  const y = room < 16 ? v128.and(x, i8x16.lt_s(PLACES, i8x16.splat(<i8>room))) : x;
+  if (v128.any_true(errors(y, i64x2.splat(0)))) return -1;
+  if (room < 16) return room;
+  const last = <u32>i32x4.extract_lane(x, 3);
+  if (last >>> 24 >= 0xc0) return 15;
+  if (((last >>> 16) & 0xff) >= 0xe0) return 14;
+  return ((last >>> 8) & 0xff) >= 0xf0 ? 13 : 16;
+}
+
+/** Continuation bytes among the first `room` of the block. */
+@inline
+export function tailsIn(x: v128, room: i32): i32 {
+  return popcnt(i8x16.bitmask(i8x16.lt_s(x, i8x16.splat(-64))) & ((1 << room) - 1));
+}
 
 /** Not zero where `x`, behind the block `before`, has an error. */
 @inline

@@ -169,6 +169,48 @@ test(`${RUNS} seeded mutations`, () => {
   }
 });
 
+/** What strings are made of: plain runs, each kind of escape, characters of each length, broken ones. */
+const PIECES: readonly (string | number[])[] = [
+  ...'\\n \\" \\\\ \\/ \\t \\u2019 \\u00e9 \\u0000 \\ud83d\\ude80 \\ud83d \\ude80 \\uD83Dx'.split(
+    " ",
+  ),
+  ..."é ’ 東京 🚀 \u07ff \u0800 \ud7ff \ue000 \uffff \u{10000} \u{10ffff} 漢字かな交じり文 привет".split(
+    " ",
+  ),
+  [0x80],
+  [0xc3],
+  [0xc0, 0xaf],
+  [0xe0, 0x80, 0x80],
+  [0xe6, 0x9d],
+  [0xed, 0xa0, 0x80],
+  [0xf0, 0x9f, 0x9a],
+  [0xf4, 0x90, 0x80, 0x80],
+  [0xff],
+];
+
+/** One JSON string; the pieces that it draws from are its own, so that some texts are sparse and some dense. */
+function seededText(random: Random): Uint8Array {
+  const encoder = new TextEncoder();
+  const own = Array.from({ length: 1 + random.below(4) }, () => random.pick(PIECES));
+  const gap = random.pick([0, 3, 20, 60, 400]);
+  const size = random.pick([60, 700, 9000]);
+  const bytes = [0x22];
+  while (bytes.length < size) {
+    for (let i = random.below(gap + 1); i > 0; i--) bytes.push(0x61 + random.below(26));
+    const piece = random.pick(own);
+    bytes.push(...(typeof piece === "string" ? encoder.encode(piece) : piece));
+  }
+  return Uint8Array.from([...bytes, 0x22]);
+}
+
+test(`${RUNS / 10} seeded texts`, () => {
+  const random = new Random(2);
+  for (let i = 0; i < RUNS / 10; i++) {
+    const bytes = seededText(random);
+    compare(bytes, randomCuts(bytes.length, random), reference(bytes));
+  }
+});
+
 test("depth", () => {
   const nested = (depth: number) => new TextEncoder().encode("[".repeat(depth) + "]".repeat(depth));
   assert.equal(run(nested(16384), [7]).state, COMPLETE);
