@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import { parse, parseAllDocuments } from "yaml";
+import { freePorts } from "../../../tools/envoy/ports.ts";
+import type { EnvoyProcess } from "../../../tools/envoy/process.ts";
+import { ROOT } from "../../../tools/paths.ts";
+import { random, words } from "../../../tools/seeded.ts";
+import { gateway, post } from "../../e2e/harness.ts";
+import { startServers } from "../../llm/fleet.ts";
+import { applyPatches, type EnvoyFilter, type Json, type ProxyConfig } from "./patch.ts";
+import { bootstrapOf } from "./proxy.ts";
+
+const VLLM = "outbound|8000||vllm.llm.svc.cluster.local";
+const PROMETHEUS = "outbound|9090||prometheus.monitoring.svc.cluster.local";
+
+const folder = mkdtempSync(join(tmpdir(), "warmroute-istio-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const example = (name: string) => readFileSync(join(ROOT, "examples", "istio", name), "utf8");
+
+/** What istiod sends to a proxy, made by Istio's own code: see tests/fixtures/istio/README.md. */
+function sent(name: string): ProxyConfig {
+  const file = join(ROOT, "tests", "fixtures", "istio", `${name}.json`);
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+function envoyFilter(name: string): EnvoyFilter {
+  const found = parseAllDocuments(example(name))
+    .map((document) => document.toJS() as EnvoyFilter)
+    .find(({ kind }) => kind === "EnvoyFilter");
+  assert.ok(found);
+  return found;
+}
+
+const patched = (proxy: string, context: string) =>
+  applyPatches(sent(proxy), envoyFilter(`${proxy}.yaml`), context);
+
+/** Protobuf JSON has 64-bit numbers as strings, and no order of fields. */
+const canonical = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value === "number") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  const sorted = Object.entries(value as Json).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(sorted.map(([key, inner]) => [key, canonical(inner)]));
+};
+
+test("the patches change what Istio's own code changes with them", () => {
+  assert.deepEqual(canonical(patched("gateway", "GATEWAY")), canonical(sent("gateway.patched")));
+  const sidecar = patched("sidecar", "SIDECAR_OUTBOUND");
+  assert.deepEqual(canonical(sidecar), canonical(sent("sidecar.patched")));
+  assert.throws(
+    () => applyPatches(sent("sidecar"), envoyFilter("gateway.yaml"), "SIDECAR_OUTBOUND"),
+    /changes nothing/,
+  );
+});
+
+test("labels and buckets are those of envoy/envoy.yaml", () => {
+  const shipped = parse(readFileSync(join(ROOT, "envoy", "envoy.yaml"), "utf8"));
+  const { data } = parse(example("bootstrap.yaml"));
+  assert.deepEqual(JSON.parse(data["custom_bootstrap.json"]), {
+    stats_config: shipped.stats_config,
+  });
+});
+
+/** Envoy as the proxy, with Istio's custom bootstrap merged in as the agent does it. */
+async function proxy(config: ProxyConfig, members: Record<string, string[]>) {
+  const [listenerPort = 0, adminPort = 0] = await freePorts(2);
+  const extensionsFile = join(folder, `${listenerPort}.json`);
+  const bootstrap = bootstrapOf(config, { listenerPort, adminPort, members, extensionsFile });
+  const { data } = parse(example("bootstrap.yaml"));
+  return await gateway(
+    [],
+    {},
+    {
+      listenerPort,
+      adminPort,
+      edit: () => bootstrap,
+      args: ["--config-yaml", data["custom_bootstrap.json"]],
+      workers: 2,
+    },
+  );
+}
+
+/** Conversations of three turns; each stays where it began. */
+async function talk(envoy: EnvoyProcess, headers: Record<string, string>): Promise<void> {
+  const rand = random(5);
+  const reached = new Set<unknown>();
+  for (let conversation = 0; conversation < 8; conversation++) {
+    const messages = [{ role: "system", content: words(rand, 4000) }];
+    let first: unknown;
+    for (let turn = 0; turn < 3; turn++) {
+      messages.push({ role: "user", content: words(rand, 100) });
+      const body = { model: "test-model", messages, max_tokens: 4 };
+      const answer = await post(envoy.port, body, { headers });
+      assert.equal(answer.status, 200, answer.body.toString());
+      const host = answer.headers["x-served-by"];
+      first ??= host;
+      assert.equal(host, first);
+      reached.add(host);
+      const { message } = JSON.parse(answer.body.toString()).choices[0];
+      messages.push(message);
+    }
+  }
+  assert.ok(reached.size > 1, "one server got all");
+}
+
+async function checkStatistics(envoy: EnvoyProcess, hosts: string[]): Promise<void> {
+  const stats = await envoy.stats();
+  assert.equal(stats.sum("warmroute_decisions_total"), 24);
+  assert.ok(stats.sum("warmroute_decisions_total", { reason: "prefix" }) >= 16);
+  for (const host of hosts) assert.equal(stats.find("warmroute_in_flight", { host }).length, 1);
+  assert.ok(stats.sum("warmroute_scrapes_total") > 0);
+  assert.equal(stats.sum("warmroute_scrape_failures_total"), 0);
+  assert.equal(stats.sum("warmroute_stale_hosts"), 0);
+  assert.equal(stats.sum("warmroute_internal_errors_total"), 0);
+  assert.equal(stats.sum("warmroute_headers_not_held_total"), 0);
+}
+
+/** Until the filter has learned of all servers, through the cluster on the admin interface. */
+async function discovered(envoy: EnvoyProcess, count: number): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 15_000; waitedMs += 100) {
+    const stats = await envoy.stats();
+    const known = stats.find("warmroute_in_flight").length;
+    if (known === count && stats.sum("warmroute_stale_hosts") === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`${count} servers were not found within 15 s:\n${envoy.log().slice(-2000)}`);
+}
+
+test("gateway: filter by ECDS, servers found and scraped, conversations kept", async () => {
+  const fleet = await startServers(3, { timeScale: 20 });
+  after(() => fleet.stop());
+  const envoy = await proxy(patched("gateway", "GATEWAY"), { [VLLM]: fleet.addresses });
+  await discovered(envoy, 3);
+  await talk(envoy, {});
+  await checkStatistics(envoy, fleet.addresses);
+});
+
+test("sidecar: filter from a file, load from the cluster's Prometheus", async () => {
+  const fleet = await startServers(3, { timeScale: 20 });
+  after(() => fleet.stop());
+  const asked: URL[] = [];
+  const prometheus = createServer((request, response) => {
+    asked.push(new URL(request.url ?? "", "http://prometheus"));
+    const value = [Date.now() / 1000, "0"];
+    const result = fleet.addresses.flatMap((instance) =>
+      ["vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"].map(
+        (name) => ({ metric: { __name__: name, instance }, value }),
+      ),
+    );
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ status: "success", data: { resultType: "vector", result } }));
+  });
+  await new Promise<void>((resolve) => prometheus.listen(0, "127.0.0.1", resolve));
+  after(() => prometheus.close());
+  const { port } = prometheus.address() as AddressInfo;
+  const members = { [VLLM]: fleet.addresses, [PROMETHEUS]: [`127.0.0.1:${port}`] };
+  const envoy = await proxy(patched("sidecar", "SIDECAR_OUTBOUND"), members);
+  await discovered(envoy, 3);
+  await talk(envoy, { host: "vllm.llm" });
+  await checkStatistics(envoy, fleet.addresses);
+  const [first] = asked;
+  assert.equal(first?.pathname, "/api/v1/query");
+  assert.match(
+    first?.searchParams.get("query") ?? "",
+    /^\{__name__=~"vllm:\(num_requests_running\|.*\)"\}$/,
+  );
+});
