@@ -3,6 +3,8 @@ import type { Conversation } from "./traffic.ts";
 
 /** One answered, or failed, request. */
 export interface Outcome {
+  /** Of its conversation, from 1. */
+  turn: number;
   /** Since the traffic's start, in milliseconds. */
   startedMs: number;
   /** To the first token; NaN when there was none. */
@@ -48,7 +50,7 @@ export async function drive(
   await Promise.all(
     conversations.map(async ({ system, turns }) => {
       const history: Message[] = [{ role: "system", content: system }];
-      for (const { atMs, user, maxTokens } of turns) {
+      for (const [i, { atMs, user, maxTokens }] of turns.entries()) {
         await pause(startMs + atMs - performance.now(), stop);
         if (stop.aborted) return;
         history.push({ role: "user", content: user });
@@ -56,7 +58,7 @@ export async function drive(
         const { outcome, text } = await ask(target, agent, history, maxTokens, startMs, stop);
         progress.inFlight--;
         if (stop.aborted) return;
-        progress.outcomes.push(outcome);
+        progress.outcomes.push({ ...outcome, turn: i + 1 });
         history.push({ role: "assistant", content: text });
       }
     }),
@@ -88,6 +90,7 @@ function ask(
 ): Promise<{ outcome: Outcome; text: string }> {
   const started = performance.now();
   const outcome: Outcome = {
+    turn: 0,
     startedMs: started - startMs,
     ttftMs: Number.NaN,
     totalMs: 0,

@@ -12,7 +12,7 @@ export interface StartedFleet {
 }
 
 /** How long the servers may take to listen, in milliseconds. */
-const LISTEN_TIMEOUT_MS = 20_000;
+const LISTEN_TIMEOUT_MS = 30_000;
 
 /** Tokens per streamed event: fewer events leave the machine to Envoy. */
 const CHUNK_TOKENS = 4;
@@ -42,10 +42,20 @@ export async function startFleet(
 }
 
 /** Starts the LLM servers of tests/llm; they end with this program. */
-function startServers(count: number): Promise<{ child: ChildProcess; hosts: string[] }> {
+function startServers(count: number): Promise<ListeningProgram> {
   const args = ["--servers", String(count), "--port", "0", "--chunk-tokens", String(CHUNK_TOKENS)];
-  const program = [process.execPath, "--import", "tsx", "tests/llm/main.ts", ...args];
-  const [command = "", ...rest] = tethered(program);
+  return startListening(["tests/llm/main.ts", ...args]);
+}
+
+/** A program that has said where it listens. */
+export interface ListeningProgram {
+  child: ChildProcess;
+  hosts: string[];
+}
+
+/** Starts a TypeScript program of the project that says `listening on …`; it ends with this one. */
+export function startListening(args: string[]): Promise<ListeningProgram> {
+  const [command = "", ...rest] = tethered([process.execPath, "--import", "tsx", ...args]);
   const child = spawn(command, rest, {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
