@@ -63,7 +63,13 @@ async function run(
       const progress: Progress = { outcomes: [], inFlight: 0 };
       const startMs = performance.now();
       const planned = conversations(CONVERSATIONS, ANSWER_TOKENS);
-      await drive({ host: "127.0.0.1", port: envoy.port }, planned, progress, startMs, AbortSignal.timeout(LIMIT_MS));
+      await drive(
+        { host: "127.0.0.1", port: envoy.port },
+        planned,
+        progress,
+        startMs,
+        AbortSignal.timeout(LIMIT_MS),
+      );
       const totalMs = performance.now() - startMs;
       return { name, outcomes: progress.outcomes, totalMs, stats: await envoy.stats() };
     } finally {
