@@ -134,7 +134,6 @@ export class Answers {
       root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, now);
       root.decider.displace(d, served.slot);
     }
-    root.count(stream, actual, now);
     root.place(stream, actual, -1, now);
   }
 

@@ -109,8 +109,7 @@ export class Decider {
   }
 
   private choose(d: Decision, reader: RequestReader | null, nowMs: f64): void {
-    this.fleet.inFlight.refreshSome(nowMs);
-    this.fleet.peerLoads.refresh(nowMs);
+    this.fleet.look(nowMs);
     this.view.meanWorkMs = this.meanWorkMs;
     const usable = this.view.fill(this.candidates, d.modelHash, nowMs);
     this.usableHosts = usable;
@@ -135,10 +134,10 @@ export class Decider {
   }
 
   /**
-   * Notes that the request goes to a host, in the location table.
+   * Notes that the request goes to a host, in the location table; other workers see it once it is counted there.
    * @param known deepest boundary that the host is known to have, −1 for none
    */
-  place(d: Decision, slot: i32, known: i32): void {
+  place(d: Decision, slot: i32, known: i32, nowMs: f64): void {
     // Of what can't be read nothing is known, so nothing is noted.
     if (slot >= this.fleet.hosts.count || !d.readable) return;
     const locations = this.fleet.locations;
@@ -146,6 +145,7 @@ export class Decider {
     locations.record(d.chain, d.chainLength, slot, known, d.isNew, random);
     if (d.conversationTag != 0) locations.move(d.conversationTag, slot, d.chainLength);
     if (d.anyModelTag != 0) locations.move(d.anyModelTag, slot, d.chainLength);
+    this.fleet.publishLocations(nowMs);
   }
 
   /** Takes a placement back: the host did not serve the request. */

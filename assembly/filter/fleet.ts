@@ -2,6 +2,7 @@ import { Account } from "../state/account";
 import { HostDirectory } from "../state/hosts";
 import { HostStates } from "../state/hoststates";
 import { InFlight } from "../state/inflight";
+import { Journal } from "../state/journal";
 import { Keys } from "../state/keys";
 import { Learned } from "../state/learned";
 import { Lease } from "../state/lease";
@@ -26,6 +27,7 @@ export class Fleet {
   readonly inFlight: InFlight;
   readonly account: Account;
   readonly locations: Locations;
+  private journal: Journal;
   readonly responses: Responses;
   readonly learned: Learned;
   /** Held by the one VM that polls and publishes gauges. */
@@ -61,10 +63,24 @@ export class Fleet {
     this.memberList = new MemberList(keys);
     this.inFlight = new InFlight(keys, hosts, row, peerLoads);
     this.account = new Account(hosts, row);
-    this.locations = new Locations(keys, hosts, tableBytes);
+    const journal = new Journal(keys, row);
+    this.journal = journal;
+    this.locations = new Locations(hosts, journal, tableBytes);
     this.responses = new Responses(keys);
     this.learned = new Learned(keys);
     this.lease = new Lease(keys, "lease", instance);
+  }
+
+  /** Takes over what other workers have in flight, and where they sent it: before each decision. */
+  look(nowMs: f64): void {
+    this.inFlight.refreshSome(nowMs);
+    this.peerLoads.refresh(nowMs);
+    this.journal.read(this.inFlight, this.locations);
+  }
+
+  /** Lets other workers see what was noted in the location table, with the next writing of this one's row. */
+  publishLocations(nowMs: f64): void {
+    this.journal.publish(nowMs);
   }
 
   /** Brings the local copies up to date: at ticks, and when a configuration was taken. */
@@ -75,6 +91,8 @@ export class Fleet {
     this.row.heartbeat(nowMs);
     this.peerLoads.refreshAll(nowMs);
     this.inFlight.refreshAll(nowMs);
+    // A worker that never decided, as that of the main thread, needs no table.
+    if (this.locations.isUsed) this.journal.read(this.inFlight, this.locations);
   }
 }
 

@@ -34,7 +34,7 @@ export class Hearing {
     if (Head.gateway(at) != own) {
       const taken = fleet.peerTable.take(at, nowMs);
       if (taken != Fault.None) return taken;
-      this.takePlacements(at);
+      this.takePlacements(at, nowMs);
     }
     Head.write(this.answer, Kind.Taken, own);
     Head.setSentMs(this.answer, nowMs);
@@ -43,7 +43,7 @@ export class Hearing {
   }
 
   /** Notes where others' requests went, as if they were own choices. */
-  private takePlacements(at: usize): void {
+  private takePlacements(at: usize, nowMs: f64): void {
     const count = Head.placements(at);
     if (count == 0) return;
     const root = this.root;
@@ -51,7 +51,6 @@ export class Hearing {
     const slots = root.fleet.peerTable.slots;
     root.fleet.peerLoads.refresh(Head.sentMs(at));
     root.decider.view.setClocks();
-    locations.refresh();
     let place = placementsOf(at);
     for (let i = 0; i < count; i++) {
       const position = Placement.host(place);
@@ -69,6 +68,8 @@ export class Hearing {
       }
       place += <usize>Placement.size(place);
     }
+    root.fleet.publishLocations(nowMs);
+    root.fleet.row.publish(nowMs);
   }
 }
 

@@ -150,7 +150,6 @@ export class Root extends RootContext {
       const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
       const slot = d.choice.slots[0];
       if (setHeader(HeaderMap.Request, this.config.routing.header, scratch, length)) {
-        this.count(stream, slot, now);
         this.place(stream, slot, this.fleet.locations.depth[slot], now);
         this.health.sent(slot, now);
       } else {
@@ -161,17 +160,18 @@ export class Root extends RootContext {
   }
 
   /**
-   * Notes where a request goes, here and at other gateways.
+   * Notes where a request goes, counts it there, and tells other gateways.
    * @param known deepest boundary that the host is known to have, −1 for none
    */
   place(stream: Stream, slot: i32, known: i32, now: f64): void {
-    this.decider.place(stream.decision, slot, known);
+    this.decider.place(stream.decision, slot, known, now);
+    this.count(stream, slot, now);
     const exchange = this.exchange;
     if (exchange) exchange.placed(stream.decision, slot, known, stream.id, now);
   }
 
   /** Counts a request as waiting for its first token on a host. */
-  count(stream: Stream, slot: i32, now: f64): void {
+  private count(stream: Stream, slot: i32, now: f64): void {
     const served = stream.served;
     const d = stream.decision;
     const hosts = this.fleet.hosts;

@@ -174,8 +174,7 @@ export class View {
       const flushed = HostRecord.flushedClock(this.fleet.states.at(slot));
       const flushedTick = Math.floor(flushed / STAMP_TOKENS) * STAMP_TOKENS;
       const sinceFlush = flushed > 0 ? clock - flushedTick + 1 : Infinity;
-      unchecked((locations.clock[slot] = clock));
-      unchecked((locations.capacity[slot] = Math.min(this.capacityTokens(slot), sinceFlush)));
+      locations.setClock(slot, clock, Math.min(this.capacityTokens(slot), sinceFlush));
     }
   }
 

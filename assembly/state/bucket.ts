@@ -4,12 +4,14 @@ import { SharedResult, getShared, setShared } from "../host/shareddata";
 import { setKeyIndex } from "./keys";
 import { BUCKET_BYTES, BUCKET_ENTRIES, BUCKET_ENTRY, BUCKET_HEAD, LAYOUT_VERSION } from "./layout";
 
-/** Local copy of one bucket of the location table, and the version it was read at. */
+/** One bucket, wherever its bytes are; of a copy of a shared one also the version it was read at. */
+@final
 export class Bucket {
   /** Bucket number, −1 while unused. */
   number: i32 = -1;
   cas: u32 = 0;
-  readonly bytes: usize = heap.alloc(BUCKET_BYTES);
+
+  constructor(public bytes: usize) {}
 
   /** Address of entry `e`, 0 ≤ e < BUCKET_ENTRIES. */
   @inline
@@ -78,7 +80,7 @@ export class BucketCache {
     size: i32,
   ) {
     const buckets = new StaticArray<Bucket>(size);
-    for (let i = 0; i < size; i++) buckets[i] = new Bucket();
+    for (let i = 0; i < size; i++) buckets[i] = new Bucket(heap.alloc(BUCKET_BYTES));
     this.buckets = buckets;
   }
 

@@ -80,6 +80,18 @@ export class InFlight {
     if (changed) this.sum(nowMs);
   }
 
+  /** Rows that are known, own one included. */
+  get rows(): i32 {
+    return this.known;
+  }
+
+  /** Changes in the journal of another worker's row. */
+  logged(index: i32): u64 {
+    if (index >= this.others.length) return 0;
+    const row = unchecked(this.others[index]);
+    return row.bytes != 0 ? RowView.logged(row.bytes) : 0;
+  }
+
   /** Requests without a first token at a host, of this Envoy. */
   waiting(slot: i32): i32 {
     return unchecked(this.waitingSum[slot]) + RowView.waiting(this.ownBox(slot));

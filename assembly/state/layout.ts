@@ -8,12 +8,18 @@
  * │version 4 │count 4 │  8     │ │len 1│gen 1│sources 1│flags 1│  4   │last seen 8 │address 48   │ …
  * └──────────┴────────┴────────┘ └─────┴─────┴─────────┴───────┴──────┴────────────┴─────────────┘
  *
- * worker row          40-byte head, then one box a host slot                       one value a worker
- * ┌──────────┬─────┬──────────────┬──────────┬───────┬──────┬────────────┐ ┌───┬───┬─────┬───┬──────┬─────────┬────────┬───────┐
- * │version 4 │seq 4│heartbeat ms 8│instance 8│count 4│held 4│held bytes 8│ │q 2│d 2│gen 1│ 3 │work 4│context 4│newest 8│clock 8│ …
- * └──────────┴─────┴──────────────┴──────────┴───────┴──────┴────────────┘ └───┴───┴─────┴───┴──────┴─────────┴────────┴───────┘
+ * worker row          48-byte head, then one box a host slot                       one value a worker
+ * ┌──────────┬─────┬──────────────┬──────────┬───────┬──────┬────────────┬────────┐ ┌───┬───┬─────┬───┬──────┬─────────┬────────┬───────┐
+ * │version 4 │seq 4│heartbeat ms 8│instance 8│count 4│held 4│held bytes 8│logged 8│ │q 2│d 2│gen 1│ 3 │work 4│context 4│newest 8│clock 8│ …
+ * └──────────┴─────┴──────────────┴──────────┴───────┴──────┴────────────┴────────┘ └───┴───┴─────┴───┴──────┴─────────┴────────┴───────┘
  *
- * location bucket     8-byte head, then 31 entries                                 one value a bucket
+ * journal segment     16-byte head, then up to 64 changes                          one value a segment, 256 a worker
+ * ┌──────────┬───────┬──────────┐ ┌───────┬───────────────────────┬─────────────┬──────┬───────┐
+ * │version 4 │count 4│ number 8 │ │ tag 8 │stamp 4 (16-token ticks)│slot, kind 2 │gen 1 │forks 1│ …
+ * └──────────┴───────┴──────────┘ └───────┴───────────────────────┴─────────────┴──────┴───────┘
+ *
+ * bucket              8-byte head, then 31 entries                                 one value a bucket of answers' ids;
+ *                                                                                  of locations each worker has its own
  * ┌──────────┬─────┐ ┌───────┬───────────────────────┬───────┬──────┬───────┐
  * │version 4 │  4  │ │ tag 8 │stamp 4 (16-token ticks)│slot 2 │gen 1 │forks 1│ …
  * └──────────┴─────┘ └───────┴───────────────────────┴───────┴──────┴───────┘
@@ -22,7 +28,7 @@
  */
 
 /** Raised whenever any layout here changes. */
-export const LAYOUT_VERSION: u32 = 3;
+export const LAYOUT_VERSION: u32 = 4;
 
 /** Most hosts that one namespace can know; a slot number fits u16. */
 export const MAX_HOSTS: i32 = 512;
@@ -36,13 +42,18 @@ export const DIRECTORY_HEAD: i32 = 16;
 export const DIRECTORY_RECORD: i32 = 64;
 export const ADDRESS_BYTES: i32 = 48;
 
-export const ROW_HEAD: i32 = 40;
+export const ROW_HEAD: i32 = 48;
 export const ROW_RECORD: i32 = 32;
 
 export const BUCKET_HEAD: i32 = 8;
 export const BUCKET_ENTRY: i32 = 16;
 export const BUCKET_ENTRIES: i32 = 31;
 export const BUCKET_BYTES: i32 = BUCKET_HEAD + BUCKET_ENTRY * BUCKET_ENTRIES;
+
+/** Changes in a segment of a worker's journal, and segments that stay: who falls further behind than they reach misses changes. */
+export const SEGMENT_CHANGES: i32 = 64;
+export const SEGMENTS: i32 = 256;
+export const SEGMENT_HEAD: i32 = 16;
 
 /** Tokens per tick of a location stamp: a 32-bit stamp then lasts 68 billion tokens. */
 export const STAMP_TOKENS: f64 = 16;

@@ -1,9 +1,6 @@
-import { SharedResult } from "../host/shareddata";
-import { Bucket, BucketCache } from "./bucket";
-import { HostDirectory } from "./hosts";
-import { Keys } from "./keys";
-import { BUCKET_BYTES, BUCKET_ENTRIES, CAS_ATTEMPTS, MAX_HOSTS, STAMP_TOKENS } from "./layout";
-import { noteCasGaveUp } from "./record";
+import { Bucket } from "./bucket";
+import { BUCKET_ENTRIES, MAX_HOSTS } from "./layout";
+import { LocationTable } from "./locationtable";
 
 /** Deepest boundaries that are tried one by one before bisection: a next turn adds two to four. */
 const TAIL_PROBES: i32 = 5;
@@ -15,19 +12,9 @@ const PROBE_BUDGET: i32 = 24;
  */
 const DENSE: i32 = 64;
 const TAIL: i32 = 8;
-/** What a put does besides stamping. */
-const RENEW: i32 = -1;
-const FORK: i32 = -2;
-/** A stamp younger than this share of the host's capacity isn't worth a write. */
-const FRESH_SHARE: f64 = 1.0 / 64.0;
-
-/**
- * Which host holds which prefix: a set-associative table in shared data, seen by all workers. An entry says that the prefix
- * with this chain id was inserted into (or used from) a host's cache when the host's token clock stood at `stamp`; a server
- * that evicts least recently used blocks has dropped it when about one cache capacity of tokens came in since. So an entry is
- * alive while clock − stamp < capacity: no timers, no lists, and memory is fixed.
- */
-export class Locations {
+/** Which host holds which prefix of a prompt, in a table that all workers keep alike (locationtable.ts). */
+@final
+export class Locations extends LocationTable {
   /** By slot: deepest chain index alive there after `match`, −1 for none. */
   readonly depth: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   /** By slot: age of that boundary there, as a share of the host's capacity. */
@@ -36,35 +23,13 @@ export class Locations {
   deepest: i32 = -1;
   /** Conversations that left the deepest common prefix by different ways: how often it was shared. */
   forks: i32 = 0;
-  /** Token clock and cache capacity by slot, set by the caller before `match` and `record`. */
-  readonly clock: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
-  readonly capacity: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
-  /** Entries that took a free place, and that took another's, since this VM started. */
-  filled: u64 = 0;
-  evicted: u64 = 0;
-
   /** Length of the chain that was noted with the conversation that `find` found. */
   foundLength: i32 = 0;
 
   /** Shallowest boundary known to be known by nobody but `highCount` hosts, while matching. */
   private high: i32 = 0;
   private highCount: i32 = 0;
-  private cache: BucketCache;
-  private mask: u64;
   private probes: i32 = 0;
-
-  /** @param tableBytes bound of the table, rounded down to a power of two of buckets */
-  constructor(
-    keys: Keys,
-    private hosts: HostDirectory,
-    tableBytes: i32,
-  ) {
-    let buckets: u64 = 64;
-    while (buckets * 2 * BUCKET_BYTES <= <u64>tableBytes) buckets *= 2;
-    this.mask = buckets - 1;
-    this.cache = new BucketCache(keys.indexed("loc", 0), PROBE_BUDGET + 8);
-  }
-
   /**
    * Finds the deepest boundary of the chain that is alive anywhere, and the hosts that have it.
    * @param guess index at which the conversation's last request ended, −1 if the conversation isn't known
@@ -93,11 +58,9 @@ export class Locations {
 
   /**
    * Host of a conversation: its slot if alive, else −1; `foundLength` is then the length of the chain that was noted with it.
-   * Call before `match`.
    */
   find(tag: u64): i32 {
-    this.cache.clear();
-    const bucket = this.bucket(tag);
+    const bucket = this.bucketOf(tag);
     for (let e = 0; e < BUCKET_ENTRIES; e++) {
       const entry = bucket.entry(e);
       if (Bucket.tag(entry) == tag && this.isAlive(entry)) {
@@ -106,11 +69,6 @@ export class Locations {
       }
     }
     return -1;
-  }
-
-  /** Notes that a conversation is at a host now, and nowhere else. @param length of its chain; 255 stands for any longer one */
-  move(tag: u64, slot: i32, length: i32): void {
-    this.put(tag, slot, length);
   }
 
   /**
@@ -128,16 +86,16 @@ export class Locations {
     random: u32,
   ): void {
     for (let i = known + 1; i < length; i++) {
-      if (isRecorded(ids, i, length)) this.put(unchecked(ids[i]), slot, RENEW);
+      if (isRecorded(ids, i, length)) this.put(unchecked(ids[i]), slot, false);
     }
     if (known < 0) return;
     const fork = isNew && this.isFork(known, length);
-    this.put(unchecked(ids[known]), slot, fork ? FORK : RENEW);
+    this.put(unchecked(ids[known]), slot, fork);
     // Ancestors are used as well; they age slowly, so now and then is enough.
     if (known == 0 || (random & 3) != 0) return;
-    this.put(unchecked(ids[0]), slot, RENEW);
+    this.put(unchecked(ids[0]), slot, false);
     const renewed = milestoneBelow(ids, <i32>((random >>> 2) % <u32>known), 0);
-    if (renewed > 0) this.put(unchecked(ids[renewed]), slot, RENEW);
+    if (renewed > 0) this.put(unchecked(ids[renewed]), slot, false);
   }
 
   /** Whether a new conversation that is known up to this boundary leaves others there. */
@@ -145,14 +103,9 @@ export class Locations {
     return known >= 0 && known == this.deepest && known < length - 1;
   }
 
-  /** Before noting what another gateway recorded: forgets copies of buckets. */
-  refresh(): void {
-    this.cache.clear();
-  }
-
   /** Notes one boundary that another gateway recorded for a host. @param isFork a conversation left others there */
   learn(id: u64, slot: i32, isFork: bool): void {
-    this.put(id, slot, isFork ? FORK : RENEW);
+    this.put(id, slot, isFork);
   }
 
   /** Takes back what `record` noted for a host that did not serve the request after all. */
@@ -190,7 +143,7 @@ export class Locations {
   /** Notes the hosts at which a boundary is alive; returns how many. */
   private probe(tag: u64, index: i32): i32 {
     this.probes++;
-    const bucket = this.bucket(tag);
+    const bucket = this.bucketOf(tag);
     let found = 0;
     let forks = 0;
     for (let e = 0; e < BUCKET_ENTRIES; e++) {
@@ -209,105 +162,6 @@ export class Locations {
       this.forks = forks;
     }
     return found;
-  }
-
-  private bucket(tag: u64): Bucket {
-    return this.cache.get(<i32>(tag & this.mask));
-  }
-
-  private isAlive(entry: usize): bool {
-    const slot = Bucket.slot(entry);
-    return (
-      this.hosts.isKnown(slot) &&
-      this.hosts.generation(slot) == Bucket.generation(entry) &&
-      this.ageTokens(entry, slot) < unchecked(this.capacity[slot])
-    );
-  }
-
-  /** Whether a stamp is so young that renewing it isn't worth a write. */
-  private isFresh(entry: usize, slot: i32): bool {
-    const age = this.ageTokens(entry, slot);
-    return this.isAlive(entry) && age < unchecked(this.capacity[slot]) * FRESH_SHARE;
-  }
-
-  /** Tokens inserted at the entry's host since it was stamped; the 32-bit stamp wraps, the difference does not. */
-  @inline
-  private ageTokens(entry: usize, slot: i32): f64 {
-    const now = <u32>(<u64>(unchecked(this.clock[slot]) / STAMP_TOKENS));
-    const age = now - Bucket.stamp(entry);
-    return <f64>(<i32>age < 0 ? 0 : age) * STAMP_TOKENS;
-  }
-
-  /**
-   * Stamps a tag for a host with the host's clock, taking the most worthless place if it has none.
-   * @param what RENEW, FORK (counts one more fork), or a chain length ≥ 0: then the tag is at this host only
-   */
-  private put(tag: u64, slot: i32, what: i32): void {
-    const stamp = <u32>(<u64>(unchecked(this.clock[slot]) / STAMP_TOKENS));
-    const number = <i32>(tag & this.mask);
-    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const bucket = this.cache.get(number);
-      const place = this.place(bucket, tag, slot);
-      const present = Bucket.tag(place) == tag && Bucket.slot(place) == slot;
-      const noted = present ? Bucket.forks(place) : 0;
-      const forks = what >= 0 ? min(what, 255) : what == FORK ? noted + 1 : noted;
-      if (present && forks == noted && this.isFresh(place, slot)) {
-        if (what < 0 || bucket.isAlone(place, tag)) return;
-      }
-      const free = Bucket.tag(place) == 0;
-      if (what >= 0) bucket.clear(tag);
-      Bucket.write(place, tag, stamp, slot, this.hosts.generation(slot), forks);
-      const result = this.cache.store(bucket);
-      if (result == SharedResult.Ok) {
-        if (free) this.filled++;
-        else if (!present) this.evicted++;
-        return;
-      }
-      this.cache.forget(number);
-      if (result != SharedResult.CasMismatch) return;
-    }
-    noteCasGaveUp();
-  }
-
-  private drop(tag: u64, slot: i32): void {
-    const number = <i32>(tag & this.mask);
-    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const bucket = this.cache.get(number);
-      let found: usize = 0;
-      for (let e = 0; e < BUCKET_ENTRIES; e++) {
-        const entry = bucket.entry(e);
-        if (Bucket.tag(entry) == tag && Bucket.slot(entry) == slot) found = entry;
-      }
-      if (found == 0) return;
-      Bucket.write(found, 0, 0, 0, 0, 0);
-      if (this.cache.store(bucket) == SharedResult.Ok) return;
-      this.cache.forget(number);
-    }
-    noteCasGaveUp();
-  }
-
-  /** The tag's own place for this host, else a free one, else a dead host's, else the relatively oldest. */
-  private place(bucket: Bucket, tag: u64, slot: i32): usize {
-    let best = bucket.entry(0);
-    let bestWorth: f64 = Infinity;
-    for (let e = 0; e < BUCKET_ENTRIES; e++) {
-      const entry = bucket.entry(e);
-      if (Bucket.tag(entry) == tag && Bucket.slot(entry) == slot) return entry;
-      const worth = this.worth(entry);
-      if (worth < bestWorth) {
-        bestWorth = worth;
-        best = entry;
-      }
-    }
-    return best;
-  }
-
-  /** −2 free, −1 dead, else 1 − age / capacity. */
-  private worth(entry: usize): f64 {
-    if (Bucket.tag(entry) == 0) return -2;
-    if (!this.isAlive(entry)) return -1;
-    const slot = Bucket.slot(entry);
-    return 1 - this.ageTokens(entry, slot) / unchecked(this.capacity[slot]);
   }
 }
 

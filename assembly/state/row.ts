@@ -16,6 +16,7 @@ const INSTANCE: i32 = 16;
 const COUNT: i32 = 24;
 const HELD: i32 = 28;
 const HELD_BYTES: i32 = 32;
+const LOGGED: i32 = 40;
 
 /** Reads the fields of one row image (own or another worker's), wherever its bytes are. */
 @unmanaged
@@ -47,6 +48,11 @@ export class RowView {
   @inline
   static heldBytes(row: usize): f64 {
     return load<f64>(row + HELD_BYTES);
+  }
+  /** Changes that the row's workers ever put into its journal. */
+  @inline
+  static logged(row: usize): u64 {
+    return load<u64>(row + LOGGED);
   }
   @inline
   static box(row: usize, slot: i32): usize {
@@ -141,6 +147,17 @@ export class WorkerRow {
     );
     this.touch();
     this.publish(nowMs);
+  }
+
+  /** The journal has grown to so many changes. */
+  setLogged(logged: u64): void {
+    store<u64>(this.record.bytes + LOGGED, logged);
+    this.touch();
+  }
+
+  /** Claims a row where there is none; false: all are taken. */
+  ensure(nowMs: f64): bool {
+    return this.index >= 0 || this.claim(nowMs);
   }
 
   /** Marks the row as changed. */
