@@ -2,31 +2,56 @@
  * The status page: one self-contained document that fetches `<its own path>.json` each second. No network besides, no build
  * chain; colours follow the reader's light or dark setting; tables turn into cards on a phone.
  */
-export const PAGE: string =
-  "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'>" +
-  "<title>warmroute</title><style>" +
-  ":root{color-scheme:light dark;--ink:light-dark(#1c2430,#e6eaf0);--soft:light-dark(#667085,#98a2b3);--line:light-dark(#e3e7ed,#2b333f);" +
-  "--card:light-dark(#fff,#161c25);--bar:light-dark(#3563c9,#7da2f5);--bad:light-dark(#b42318,#f97066)}" +
-  "body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:light-dark(#f6f7f9,#0d1117);margin:0 auto;padding:1.5rem;max-width:70rem}" +
-  "h1{font-size:1.25rem;margin:0}p{color:var(--soft);margin:.2rem 0 1.2rem}" +
-  ".sums{display:flex;flex-wrap:wrap;gap:.75rem;margin-bottom:1.2rem}.sums div,table{background:var(--card);border:1px solid var(--line);border-radius:10px}" +
-  ".sums div{padding:.6rem .9rem;min-width:7rem}.sums b{display:block;font-size:1.3rem;font-variant-numeric:tabular-nums}.sums span{color:var(--soft);font-size:.85rem}" +
-  "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:500;font-size:.85rem}" +
-  "th,td{padding:.5rem .7rem;text-align:right;border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}th:first-child,td:first-child{text-align:left}" +
-  ".bar{display:inline-block;width:4.5rem;height:.5rem;border-radius:4px;background:var(--line);margin-right:.5rem;vertical-align:middle;overflow:hidden}" +
-  ".bar i{display:block;height:100%;background:var(--bar)}.bad{color:var(--bad)}" +
-  "@media(max-width:720px){body{padding:1rem}table,tbody,tr,td{display:block}thead{display:none}tr{padding:.4rem 0;border-bottom:1px solid var(--line)}" +
-  "td,td:first-child{border:0;display:flex;justify-content:space-between;padding:.2rem .8rem}td::before{content:attr(data-l);color:var(--soft)}td:first-child{font-weight:600}}" +
-  "</style><h1>warmroute</h1><p id=note>Reading…</p><div class=sums id=sums></div><table><thead><tr id=head></tr></thead><tbody id=rows></tbody></table><script>" +
-  "const cols=[['server',h=>h.host],['state',h=>h.usable?(h.stale?['report is old','bad']:'ok'):['set aside','bad']],['in flight',h=>h.in_flight],['running',h=>n(h.running)],['waiting',h=>n(h.waiting)]," +
-  "['KV cache',h=>share(h.kv_usage)],['GPU',h=>share(h.gpu_utilization)],['prefill ms / 1k tokens',h=>h.prefill_ms_per_token===null?'–':(1000*h.prefill_ms_per_token).toFixed(1)]," +
-  "['ms / output token',h=>h.decode_ms_per_token===null?'–':h.decode_ms_per_token.toFixed(1)],['report age',h=>h.age_ms===null?'–':(h.age_ms/1000).toFixed(1)+' s']];" +
-  "const n=v=>v===null?'–':String(v);const share=v=>v===null?'–':{bar:v};const id=x=>document.getElementById(x);const el=(t,x)=>{const e=document.createElement(t);e.textContent=x;return e};" +
-  "for(const[c]of cols)id('head').append(el('th',c));" +
-  "function sum(label,value){const d=el('div','');d.append(el('b',value),el('span',label));return d}" +
+const STYLE: string =
+  ":root{color-scheme:light dark;--ink:light-dark(#1c2430,#e6eaf0);--soft:light-dark(#5b6675,#98a2b3);--line:light-dark(#e3e7ed,#2b333f);" +
+  "--card:light-dark(#fff,#161c25);--bar:light-dark(#3563c9,#7da2f5);--good:light-dark(#18794e,#4cc38a);--bad:light-dark(#b42318,#f97066)}" +
+  "body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:light-dark(#f6f7f9,#0d1117);margin:0 auto;padding:1.5rem;max-width:76rem}" +
+  "h1{font-size:1.25rem;margin:0}h2{font-size:1rem;margin:1.6rem 0 .5rem}p{color:var(--soft);margin:.2rem 0 1.2rem}" +
+  ".sums{display:flex;flex-wrap:wrap;gap:.75rem}.sums div,table{background:var(--card);border:1px solid var(--line);border-radius:10px}" +
+  ".sums div{padding:.6rem .9rem;flex:1 1 9rem}.sums b{display:block;font-size:1.3rem;font-variant-numeric:tabular-nums}.sums span{color:var(--soft);font-size:.85rem}" +
+  "table{border-collapse:separate;border-spacing:0;width:100%;font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:500;font-size:.85rem;vertical-align:bottom}" +
+  "th,td{padding:.45rem .6rem;text-align:right;border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}th:first-child,td:first-child{text-align:left}" +
+  "td{white-space:nowrap}th{max-width:6.5rem}td:first-child{font-weight:600}#whys th:last-child,#why td:last-child{text-align:left;max-width:none;white-space:normal;font-weight:400;color:var(--soft)}#why td:first-child{font-weight:400}" +
+  ".bar{display:inline-block;width:3.5rem;height:.5rem;border-radius:4px;background:var(--line);margin-right:.5rem;vertical-align:middle;overflow:hidden}" +
+  ".bar i{display:block;height:100%;background:var(--bar)}.bad{color:var(--bad);font-weight:600}.good{color:var(--good)}" +
+  "@media(max-width:760px){body{padding:1rem}.sums div{flex-basis:7rem}table,tbody,tr,td{display:block}thead{display:none}tr{padding:.4rem 0;border-bottom:1px solid var(--line)}tr:last-child{border:0}" +
+  "td,td:first-child{border:0;display:flex;justify-content:space-between;gap:1rem;padding:.2rem .8rem}td::before{content:attr(data-l);color:var(--soft);font-weight:400}" +
+  "#why td:first-child{font-weight:600}#why td:last-child{justify-content:end;text-align:right}#why td:last-child::before{content:none}}";
+
+/** Reasons as people would say them; what is not named here is shown by its own name. */
+const REASONS: string =
+  "const why={session:'a known session, on its server',prefix:'most of the prompt is cached there',load:'a warm server was too busy'," +
+  "cold:'no server had any of it',fallback:'another than the first choice answered',opaque:'nothing readable in the body',bypass:'not inference'," +
+  "queue_full:'answered 429: no place in the queue',queue_timeout:'answered 429: waited too long',deadline:'answered 429: too late for the client'};";
+
+const SCRIPT: string =
+  "const id=x=>document.getElementById(x);const el=(t,x)=>{const e=document.createElement(t);if(x!==undefined)e.textContent=x;return e};" +
+  "const n=v=>v===null?'–':v.toLocaleString('en');const share=v=>v===null?'–':{bar:v};const fixed=(v,d)=>v===null?'–':v.toFixed(d);" +
+  "const percent=(a,b)=>b>0?Math.round(100*a/b)+' %':'–';" +
+  "const state=h=>h.usable?h.stale?{text:'old report',tone:'bad'}:{text:'ok',tone:'good'}:{text:'set aside',tone:'bad'};" +
+  "const cols=[['server',h=>h.host],['state',state],['in flight here',h=>n(h.in_flight)],['running',h=>n(h.running)],['waiting',h=>n(h.waiting)]," +
+  "['KV in use',h=>share(h.kv_usage)],['cache filled',h=>share(h.capacity_tokens>0?Math.min(1,h.inserted_tokens/h.capacity_tokens):null)],['GPU',h=>share(h.gpu_utilization)]," +
+  "['prefill, ms per 1k tokens',h=>fixed(h.prefill_ms_per_token===null?null:1000*h.prefill_ms_per_token,1)],['decode, ms per token',h=>fixed(h.decode_ms_per_token,1)]," +
+  "['report age',h=>h.age_ms===null?'–':(h.age_ms/1000).toFixed(1)+' s']];" +
+  "const reasons=[['reason',r=>r[0]],['requests',r=>n(r[1])],['share',r=>share(r[2])],['meaning',r=>why[r[0]]||'']];" +
+  "function cell(label,v){const td=el('td'),s=el('span');td.dataset.l=label;td.append(s);if(v&&v.bar!==undefined){const b=el('span'),i=el('i');b.className='bar';" +
+  "i.style.width=Math.min(100,100*v.bar)+'%';b.append(i);s.append(b,Math.round(100*v.bar)+' %')}else if(v&&v.tone){s.className=v.tone;s.textContent=v.text}else s.textContent=v;return td}" +
+  "const row=(columns,of)=>{const tr=el('tr');for(const[label,f]of columns)tr.append(cell(label,f(of)));return tr};" +
+  "function sum(label,value){const d=el('div');d.append(el('b',value),el('span',label));return d}" +
+  "for(const[t,columns]of[['head',cols],['whyhead',reasons]])for(const[label]of columns)id(t).append(el('th',label));" +
   "async function show(){try{const r=await fetch(location.pathname.replace(/\\/$/,'')+'.json',{cache:'no-store'});if(!r.ok)throw Error('HTTP '+r.status);const d=await r.json();" +
   "id('note').textContent=d.hosts.length?'As this gateway sees its servers now; a dash means that it is not known.':'No server is known yet: see hosts and discovery in the configuration.';" +
-  "const flight=d.hosts.reduce((a,h)=>a+h.in_flight,0);id('sums').replaceChildren(sum('servers usable',d.hosts.filter(h=>h.usable).length+' of '+d.hosts.length),sum('requests in flight',flight),sum('requests held',d.queue.length),sum('known prefixes',d.table.entries.toLocaleString()));" +
-  "id('rows').replaceChildren(...d.hosts.map(h=>{const tr=el('tr','');for(const[c,f]of cols){const v=f(h),td=el('td','');td.dataset.l=c;if(Array.isArray(v)){td.append(Object.assign(el('span',v[0]),{className:v[1]}))}" +
-  "else if(v&&v.bar!==undefined){const b=el('span',''),s=el('span',''),i=el('i','');b.className='bar';i.style.width=Math.min(100,100*v.bar)+'%';b.append(i);s.append(b,Math.round(100*v.bar)+' %');td.append(s)}else td.append(el('span',v));tr.append(td)}return tr}))" +
-  "}catch(e){id('note').textContent='No data: '+e.message+'. Trying again.'}setTimeout(show,1000)}show()</script></html>";
+  "const flight=d.hosts.reduce((a,h)=>a+h.in_flight,0),usable=d.hosts.filter(h=>h.usable).length,t=d.tokens;id('sums').replaceChildren(sum('servers usable',usable+' of '+d.hosts.length)," +
+  "sum('requests in flight',n(flight)),sum('requests held',n(d.queue.length)),sum('prompt tokens expected in cache',percent(t.cached_expected,t.prompt)),sum('of these, found by servers',percent(t.cached_reported,t.cached_expected)),sum('known prefixes',n(d.table.entries)));" +
+  "id('rows').replaceChildren(...d.hosts.map(h=>row(cols,h)));const all=Object.values(d.decisions).reduce((a,b)=>a+b,0);" +
+  "id('why').replaceChildren(...Object.entries(d.decisions).filter(e=>e[1]>0).sort((a,b)=>b[1]-a[1]).map(e=>row(reasons,[...e,e[1]/all])));id('whys').hidden=all===0" +
+  "}catch(e){id('note').textContent='No data: '+e.message+'. Trying again.'}setTimeout(show,1000)}show()";
+
+export const PAGE: string =
+  "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'><link rel=icon href='data:,'><title>warmroute</title><style>" +
+  STYLE +
+  "</style><h1>warmroute</h1><p id=note>Reading…</p><div class=sums id=sums></div><h2>Servers</h2><table><thead><tr id=head></tr></thead><tbody id=rows></tbody></table>" +
+  "<section id=whys hidden><h2>Requests by why their server was chosen</h2><table><thead><tr id=whyhead></tr></thead><tbody id=why></tbody></table></section><script>" +
+  REASONS +
+  SCRIPT +
+  "</script></html>";

@@ -3,6 +3,7 @@ import { nowMs } from "../host/clock";
 import { HeaderList } from "../host/headerlist";
 import { collectSoon } from "../host/memory";
 import { sendLocalResponse } from "../host/stream";
+import { REASONS, reasonName } from "../policy/reason";
 import { BUCKET_ENTRY } from "../state/layout";
 import { HostRecord } from "../state/hostrecord";
 import { factorOr1 } from "../cost/speed";
@@ -50,14 +51,28 @@ export class Status {
       if (list.length > 0) list += ",";
       list += this.host(slot, nowMs);
     }
-    const entries = root.stats.tableEntries.get();
+    const stats = root.stats;
+    const entries = stats.tableEntries.get();
     const bytes = entries * BUCKET_ENTRY;
     const held = root.fleet.inFlight.held();
     const heldBytes = <i64>root.fleet.inFlight.heldBytes();
     return (
       `{"hosts":[${list}],"queue":{"length":${held},"bytes":${heldBytes}},` +
-      `"table":{"entries":${entries},"bytes":${bytes}}}`
+      `"table":{"entries":${entries},"bytes":${bytes}},` +
+      `"decisions":{${this.decisions()}},` +
+      `"tokens":{"prompt":${stats.promptTokens.get()},"cached_expected":${stats.expectedCached.get()},` +
+      `"cached_reported":${stats.reportedCached.get()}}}`
     );
+  }
+
+  /** Requests by reason, of all workers. */
+  private decisions(): string {
+    let list = "";
+    for (let reason = 0; reason < REASONS; reason++) {
+      if (reason > 0) list += ",";
+      list += `"${reasonName(reason)}":${this.root.stats.decisionsFor(reason)}`;
+    }
+    return list;
   }
 
   private host(slot: i32, nowMs: f64): string {

@@ -21,6 +21,13 @@ function define(type: MetricType, name: string): u32 {
   return status == 0 ? load<u32>(VALUE_CELL) : 0;
 }
 
+/** The present value of a counter or gauge, 0 if it can't be read. */
+function read(id: u32): u64 {
+  store<u64>(VALUE_CELL, 0);
+  if (id) proxy_get_metric(id, VALUE_CELL);
+  return load<u64>(VALUE_CELL);
+}
+
 /** A number that only grows. */
 export class Counter {
   private constructor(private id: u32) {}
@@ -33,6 +40,11 @@ export class Counter {
   /** @param n ≥ 0 */
   add(n: i64): void {
     if (this.id) proxy_increment_metric(this.id, n);
+  }
+
+  /** The count over all VMs, 0 if it can't be read. */
+  get(): u64 {
+    return read(this.id);
   }
 }
 
@@ -51,9 +63,7 @@ export class Gauge {
 
   /** The value that all VMs share, 0 if it can't be read. */
   get(): u64 {
-    store<u64>(VALUE_CELL, 0);
-    if (this.id) proxy_get_metric(this.id, VALUE_CELL);
-    return load<u64>(VALUE_CELL);
+    return read(this.id);
   }
 
   add(n: i64): void {

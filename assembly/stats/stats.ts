@@ -69,6 +69,11 @@ export class Stats {
     if (fault > 0 && fault < FAULTS) unchecked(this.peerFaults[fault]).add(1);
   }
 
+  /** How many requests, over all workers, had this reason. */
+  decisionsFor(reason: i32): u64 {
+    return unchecked(this.decisions[reason]).get();
+  }
+
   /** Counts a request that was answered 429. */
   rejected(reason: i32): void {
     if (reason >= FIRST_REJECTION && reason < REASONS) unchecked(this.rejections[reason]).add(1);

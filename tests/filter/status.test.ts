@@ -51,7 +51,12 @@ test("status: reports and learned speeds show", () => {
   gateway.host.advance(400);
   exchange.end();
   gateway.host.advance(200);
-  const [host] = JSON.parse(get(gateway, "/warmroute/status.json")?.body.toString() ?? "").hosts;
+  const data = JSON.parse(get(gateway, "/warmroute/status.json")?.body.toString() ?? "");
+  assert.equal(data.decisions.cold, 1);
+  assert.equal(data.decisions.queue_full, 0);
+  assert.ok(data.tokens.prompt > 0);
+  assert.equal(data.tokens.cached_expected, 0);
+  const [host] = data.hosts;
   assert.equal(host.running, 3);
   assert.equal(host.waiting, 1);
   assert.equal(host.kv_usage, 0.25);

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import test, { after } from "node:test";
+import { chromium, type Page } from "playwright-core";
+import { gateway, inParallel, post } from "../e2e/harness.ts";
+import { startServers } from "../llm/fleet.ts";
+
+/** Debian's name, and those of other systems. */
+const BROWSER = ["chromium", "chromium-browser", "google-chrome"]
+  .flatMap((name) => (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name)))
+  .find((path) => existsSync(path));
+const skip = BROWSER === undefined && "no chromium here: install Debian's package chromium";
+
+/** A folder for screenshots, for people to look at. */
+const SHOTS = process.env.WARMROUTE_SCREENSHOTS;
+
+const PATH = "/warmroute/status";
+const WIDE = { width: 1200, height: 800 };
+const PHONE = { width: 400, height: 800 };
+
+/** Text of each cell of a table, by the label that a phone shows for it. */
+function table(page: Page, body: string): Promise<Record<string, string>[]> {
+  return page.$$eval(`#${body} tr`, (rows) =>
+    rows.map((row) =>
+      Object.fromEntries(
+        [...row.querySelectorAll("td")].map((cell) => [
+          cell.dataset.l,
+          (cell.textContent ?? "").trim(),
+        ]),
+      ),
+    ),
+  );
+}
+
+test("the status page in a browser, over real traffic", { skip }, async () => {
+  const fleet = await startServers(3, { timeScale: 20, engine: { cacheTokens: 20_000 } });
+  after(() => fleet.stop());
+  const envoy = await gateway(fleet.addresses, {
+    status: { path: PATH },
+    metrics: { source: "hosts", interval_ms: 100, timeout_ms: 80 },
+    discovery: { source: "envoy_admin" },
+  });
+  let serial = 0;
+  const traffic = (requests: number) =>
+    inParallel(Array.from({ length: requests }), 4, async () => {
+      const content = `Which berth is free for ship ${serial % 5}? `.repeat(60);
+      const question = { role: "user", content: `${content} ${serial++ > 20}` };
+      const stream_options = { include_usage: true };
+      const body = {
+        model: "m",
+        messages: [question],
+        max_tokens: 8,
+        stream: true,
+        stream_options,
+      };
+      assert.equal((await post(envoy.port, body)).status, 200);
+    });
+  await traffic(40);
+
+  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-component-update"];
+  const browser = await chromium.launch({ executablePath: BROWSER ?? "", args });
+  after(() => browser.close());
+  const page = await browser.newPage({ viewport: WIDE });
+  const faults: string[] = [];
+  const asked = new Set<string>();
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") faults.push(message.text());
+  });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("request", (request) => asked.add(request.url()));
+  const url = `http://127.0.0.1:${envoy.port}${PATH}`;
+  await page.goto(url);
+  await page.waitForSelector("#rows tr:nth-child(3)");
+
+  const servers = await table(page, "rows");
+  assert.deepEqual(servers.map(({ server }) => server).sort(), [...fleet.addresses].sort());
+  for (const server of servers) {
+    assert.equal(server.state, "ok");
+    assert.match(server.running ?? "", /^\d+$/);
+    assert.match(server["cache filled"] ?? "", /^[1-9]\d* %$/);
+    assert.match(server["report age"] ?? "", /^\d\.\d s$/);
+  }
+  assert.ok(servers.some((server) => /^\d+\.\d$/.test(server["prefill, ms per 1k tokens"] ?? "")));
+  const reasons = await table(page, "why");
+  assert.equal(
+    reasons.reduce((sum, { requests }) => sum + Number(requests), 0),
+    40,
+  );
+  assert.ok(reasons.some(({ reason }) => reason === "prefix"));
+  assert.ok(reasons.every(({ meaning }) => (meaning ?? "").length > 5));
+
+  // It goes on by itself.
+  await traffic(10);
+  await page.waitForFunction(
+    () =>
+      [...document.querySelectorAll('#why td[data-l="requests"]')].reduce(
+        (sum, cell) => sum + Number(cell.textContent),
+        0,
+      ) === 50,
+    undefined,
+    { timeout: 10_000 },
+  );
+
+  for (const [name, viewport] of [
+    ["wide", WIDE],
+    ["phone", PHONE],
+  ] as const) {
+    await page.setViewportSize(viewport);
+    const scrollWidth = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(scrollWidth <= viewport.width, `${name}: ${scrollWidth} px wide`);
+    for (const colorScheme of ["light", "dark"] as const) {
+      if (SHOTS === undefined) continue;
+      const busy = traffic(40);
+      await page.waitForTimeout(1100);
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: `${SHOTS}/status-${name}-${colorScheme}.png`, fullPage: true });
+      await busy;
+    }
+  }
+  assert.deepEqual(faults, []);
+  assert.deepEqual([...asked].filter((address) => !address.startsWith("data:")).sort(), [
+    url,
+    `${url}.json`,
+  ]);
+
+  // Envoy goes away: the page says so and keeps what it has.
+  await envoy.stop();
+  await page.waitForFunction(() => document.body.textContent?.includes("No data"), undefined, {
+    timeout: 10_000,
+  });
+  assert.equal((await table(page, "rows")).length, 3);
+});
