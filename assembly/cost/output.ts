@@ -66,6 +66,19 @@ export function capBand(cap: u32): u32 {
   return cap <= 4096 ? 5 : 6;
 }
 
+/** Longest prompts that are told apart: 4^12 tokens. */
+const PROMPT_BANDS: u32 = 12;
+
+/**
+ * Band of a prompt's length: who sends a book wants another answer than who sends a line.
+ * @returns b for 4^b ≤ tokens < 4^(b+1), at most 12
+ */
+export function promptBand(tokens: f64): u32 {
+  let band: u32 = 0;
+  for (let left = tokens; left >= 4 && band < PROMPT_BANDS; left /= 4) band++;
+  return band;
+}
+
 function binOf(length: f32): i32 {
   let bin = 0;
   let bound: f64 = Math.SQRT2;

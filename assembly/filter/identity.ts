@@ -1,6 +1,6 @@
 import { RequestReader } from "../body/request";
 import { Config } from "../config/config";
-import { capBand, meanOutput } from "../cost/output";
+import { capBand, meanOutput, promptBand } from "../cost/output";
 import { promptTokens } from "../cost/tokens";
 import { Reason } from "../policy/reason";
 import { mix } from "../prefix/hash";
@@ -16,7 +16,7 @@ const RATIO_SALT: u64 = 0xb17e_5a17_0000_0001;
 const OUTPUT_SALT: u64 = 0x0007_a075_0000_0002;
 
 /** Observations that a broader prediction counts as, against a narrower one's own. */
-const BROADER_WEIGHT: f64 = 8;
+const BROADER_WEIGHT: f64 = 4;
 /** An unread body of unknown size, and the most that an unread body counts: tokens. */
 const OPAQUE_TOKENS: f64 = 256;
 const OPAQUE_TOKENS_MAX: f64 = 32768;
@@ -120,7 +120,8 @@ export function ratioKey(d: Decision): u64 {
   return mix(d.modelHash, RATIO_SALT);
 }
 
-/** Key of what is learned per model, API and cap band. */
+/** Key of what is learned per model, API, and the bands of cap and prompt. */
 export function outputKey(d: Decision): u64 {
-  return mix(mix(mix(d.modelHash, d.apiHash), <u64>capBand(d.outputCap)), OUTPUT_SALT);
+  const bands = (capBand(d.outputCap) << 8) | promptBand(d.promptTokens);
+  return mix(mix(mix(d.modelHash, d.apiHash), <u64>bands), OUTPUT_SALT);
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { htmlPage, type PlotRun } from "./html.ts";
 import { HELP, parseOptions, type SimOptions } from "./options.ts";
+import { predictionLine } from "./prediction.ts";
 import { Progress } from "./progress.ts";
 import { makeReport } from "./report.ts";
 import { runPolicy } from "./run.ts";
@@ -44,6 +45,9 @@ function main(args: readonly string[]): number {
     const title = `${workload.name}, ${options.servers} servers, ${options.gateways} gateways`;
     process.stdout.write(`\n${title}, rate ${rate}, seed ${options.seed}\n`);
     process.stdout.write(`${table(summaries)}\n`);
+    for (const { policy, prediction } of summaries) {
+      if (prediction) process.stdout.write(`${predictionLine(policy, prediction)}\n`);
+    }
   }
   const report = makeReport(options, workload.name, rates);
   if (options.json) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);

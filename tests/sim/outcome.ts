@@ -1,5 +1,11 @@
 import type { WorkRequest } from "./workload.ts";
 
+/** What a policy expected of a request when it chose. */
+export interface Prediction {
+  promptTokens: number;
+  outputTokens: number;
+}
+
 /** What became of one request. */
 export interface Outcome {
   request: WorkRequest;
@@ -10,6 +16,8 @@ export interface Outcome {
   firstTokenMs: number;
   finishedMs: number;
   cachedTokens: number;
+  /** Of policies that say so. */
+  predicted?: Prediction;
   /** Attempts that failed before. */
   failures: number;
   state: "open" | "done" | "rejected" | "failed";

@@ -1,5 +1,6 @@
 import type { EngineReport, Sequence } from "../llm/model.ts";
 import type { Runs } from "../llm/runs.ts";
+import type { Prediction } from "./outcome.ts";
 import type { Random } from "./random.ts";
 import type { WorkRequest } from "./workload.ts";
 
@@ -45,6 +46,8 @@ export interface PolicyContext {
   send(request: WorkRequest, server: number): void;
   /** Answers a held request with 429. */
   reject(request: WorkRequest): void;
+  /** Tells what was expected of a request. */
+  predicted(request: WorkRequest, prediction: Prediction): void;
   /** Calls back later. */
   at(timeMs: number, call: (nowMs: number) => void): void;
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_ENGINE, prefillAloneMs } from "../llm/model.ts";
 import type { Outcome, RunResult } from "./outcome.ts";
+import { type PredictionSummary, summarisePrediction } from "./prediction.ts";
 
 /** Latency goals. A request meets them with TTFT ≤ max(ttftMs, factor × its prefill alone). */
 export interface Slo {
@@ -34,6 +35,8 @@ export interface Summary {
   goodput_per_s: number;
   /** Requests within the goals, of all. */
   goodput_share: number;
+  /** How well the policy knew sizes beforehand; null for policies that predict nothing. */
+  prediction: PredictionSummary | null;
   duration_s: number;
   wall_s: number;
 }
@@ -64,6 +67,7 @@ export function summarise(result: RunResult, slo: Slo): Summary {
     busiest_over_mean: mean > 0 ? Math.max(...served) / mean : 1,
     goodput_per_s: durationSeconds > 0 ? good / durationSeconds : 0,
     goodput_share: outcomes.length > 0 ? good / outcomes.length : 0,
+    prediction: summarisePrediction(outcomes),
     duration_s: durationSeconds,
     wall_s: result.wallMs / 1000,
   };

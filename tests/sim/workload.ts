@@ -24,6 +24,8 @@ export interface WorkRequest {
   blocks: Runs;
   messages: readonly Message[];
   outputTokens: number;
+  /** What its answer's length was drawn for, where a workload has several kinds of answers. */
+  kind?: string;
   /** Id of the block after the prompt's full ones, if a later turn contains the answer. */
   outputBlock?: number;
 }

@@ -166,6 +166,9 @@ export class World {
       shared,
       send: (request, server) => this.send(this.outcomes[request.id] as Outcome, server),
       reject: (request) => this.end(this.outcomes[request.id] as Outcome, "rejected", this.nowMs),
+      predicted: (request, prediction) => {
+        (this.outcomes[request.id] as Outcome).predicted = prediction;
+      },
       at: (timeMs, call) => this.events.push(Math.max(timeMs, this.nowMs), call),
     };
     const policy = factory(context);

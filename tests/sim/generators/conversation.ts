@@ -45,6 +45,7 @@ export class Conversation {
   private readonly loop: Loop;
   private readonly session: string;
   private readonly tenant: string;
+  private readonly kind: string | undefined;
   private readonly runs: number[];
   private readonly messages: Message[];
   private blocks: number;
@@ -53,12 +54,13 @@ export class Conversation {
   constructor(
     builder: WorkloadBuilder,
     start: SharedStart,
-    names: { session: string; tenant: string; loop: Loop },
+    names: { session: string; tenant: string; loop: Loop; kind?: string },
   ) {
     this.builder = builder;
     this.loop = names.loop;
     this.session = names.session;
     this.tenant = names.tenant;
+    this.kind = names.kind;
     this.runs = [...start.runs];
     this.messages = [...start.messages];
     this.blocks = start.messages.reduce((sum, message) => sum + message.blocks, 0);
@@ -93,6 +95,7 @@ export class Conversation {
       messages: [...this.messages],
       outputTokens: Math.max(1, Math.round(outputTokens)),
       outputBlock,
+      ...(this.kind === undefined ? {} : { kind: this.kind }),
     });
     this.extend("assistant", outputBlock, answerBlocks);
     return this.last;

@@ -25,6 +25,7 @@ export function heavyLight(options: GeneratorOptions): Workload {
         session: `s${burst}.${i}`,
         tenant: heavy ? "batch" : `t${random.below(20)}`,
         loop: options.loop,
+        kind: heavy ? "heavy" : "light",
       };
       const start = heavy ? { runs: [], messages: [] } : random.pick(light);
       const conversation = new Conversation(builder, start, names);

@@ -5,6 +5,7 @@ import {
   noteOutput,
   outputQuantile,
   outputWeight,
+  promptBand,
 } from "../../../assembly/cost/output";
 
 let record: usize = 0;
@@ -54,6 +55,16 @@ describe("capBand", () => {
     const bands: u32[] = [0, 1, 1, 2, 2, 3, 4, 5, 6, 6];
     for (let i = 0; i < caps.length; i++) {
       expect(capBand(caps[i])).toBe(bands[i], caps[i].toString());
+    }
+  });
+});
+
+describe("promptBand", () => {
+  it("grows with each fourfold length", () => {
+    const tokens: f64[] = [0, 3, 4, 15.9, 16, 200, 25000, 1e12, Infinity, NaN];
+    const bands: u32[] = [0, 0, 1, 1, 2, 3, 7, 12, 12, 0];
+    for (let i = 0; i < tokens.length; i++) {
+      expect(promptBand(tokens[i])).toBe(bands[i], tokens[i].toString());
     }
   });
 });
