@@ -26,6 +26,8 @@ const SHRINK: f64 = 0.98;
 const GROW: f64 = 1.02;
 /** From this many samples on, a learned number is settled. */
 const SETTLED_SAMPLES: u32 = 64;
+/** What was learned long ago weighs as so many answers: less, and one odd answer would spoil it. */
+const FADED_SAMPLES: u32 = 4;
 const CAPACITY_FACTOR_MIN: f64 = 0.25;
 
 /** Learns from what a request did cost: tokens, lengths, speeds, cache. */
@@ -145,11 +147,7 @@ export class Feedback {
     if (!missed && !isOdd && this.isSkipped(settled)) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
-      // What is long ago weighs as one answer.
-      if (now - HostRecord.learnedMs(at) > FADE_MS) {
-        HostRecord.setPrefillSamples(at, min(HostRecord.prefillSamples(at), 1));
-        HostRecord.setDecodeSamples(at, min(HostRecord.decodeSamples(at), 1));
-      }
+      if (now - HostRecord.learnedMs(at) > FADE_MS) this.fade(at, served.slot);
       if (served.eventStream) {
         if (attempt == 0) {
           const expectedMs = t.expectedTtftMs(root.config, at);
@@ -165,6 +163,17 @@ export class Feedback {
       if (states.commit(served.slot)) return;
     }
     noteCasGaveUp();
+  }
+
+  /** What was learned long ago: what a choice makes of it by now is what is believed, on the word of a few answers. */
+  private fade(at: usize, slot: i32): void {
+    const speeds = this.root.fleet.speeds;
+    const prefillSamples = HostRecord.prefillSamples(at);
+    const decodeSamples = HostRecord.decodeSamples(at);
+    if (prefillSamples > 0) HostRecord.setPrefillFactor(at, speeds.prefill[slot]);
+    if (decodeSamples > 0) HostRecord.setDecodeFactor(at, speeds.decode[slot]);
+    HostRecord.setPrefillSamples(at, min(prefillSamples, FADED_SAMPLES));
+    HostRecord.setDecodeSamples(at, min(decodeSamples, FADED_SAMPLES));
   }
 
   /** The first byte of an answer has come. */
