@@ -99,7 +99,14 @@ export class Answers {
       const account = root.fleet.account;
       const output = served.firstByteMs > 0 ? root.feedback.outputTokens(stream) : 0;
       if (served.waiting) {
-        account.answered(served.slot, served.generation, served.workMs, output, now);
+        account.answered(
+          served.slot,
+          served.generation,
+          served.workMs,
+          stream.decision.isStream,
+          output,
+          now,
+        );
       } else {
         account.finished(served.slot, served.generation, served.contextTokens, output, now);
       }
@@ -131,7 +138,7 @@ export class Answers {
       }
     }
     if (served.slot >= 0) {
-      root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, now);
+      root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, d.isStream, now);
       root.decider.displace(d, served.slot);
     }
     root.place(stream, actual, -1, now);
@@ -205,6 +212,7 @@ export class Answers {
       served.slot,
       served.generation,
       served.workMs,
+      stream.decision.isStream,
       served.contextTokens,
       now,
     );

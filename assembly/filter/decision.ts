@@ -21,6 +21,8 @@ export class Decision {
   readonly model: usize = heap.alloc(MODEL_BYTES);
   modelLen: i32 = 0;
   outputCap: u32 = 0;
+  /** The answer is to be streamed. */
+  isStream: bool = false;
   /** Answers asked for: max(n, best_of), ≥ 1. */
   answers: u32 = 1;
   /** Text bytes of the prompt, and tokens of it that aren't text: what the learner corrects. */
@@ -86,6 +88,7 @@ export class Decision {
     this.modelHash = 0;
     this.modelLen = 0;
     this.outputCap = 0;
+    this.isStream = false;
     this.answers = 1;
     this.promptBytes = 0;
     this.fixedTokens = 0;

@@ -34,6 +34,7 @@ export class Identity {
     d.modelLen = min(facts.modelLen, MODEL_BYTES);
     memory.copy(d.model, facts.modelPtr, d.modelLen);
     d.outputCap = facts.outputCap;
+    d.isStream = facts.stream;
     d.answers = max<u32>(1, max(facts.n, facts.bestOf));
     d.promptChars = facts.promptCodePoints;
     d.images = facts.images;

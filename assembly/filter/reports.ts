@@ -115,7 +115,7 @@ export class Reports {
   private noteOthers(at: usize, slot: i32, running: f64, waiting: f64): void {
     const inFlight = this.fleet.inFlight;
     const ownWaiting = <f64>inFlight.totalWaiting(slot);
-    const own = <f64>inFlight.total(slot);
+    const own = isNaN(running) ? ownWaiting : <f64>inFlight.total(slot);
     if (isNaN(running) && isNaN(waiting)) {
       HostRecord.noteOthers(at, NaN, NaN);
       return;

@@ -184,7 +184,8 @@ export class Root extends RootContext {
     served.waiting = true;
     served.workMs = d.prefillMs;
     served.waitingBefore = <f64>this.fleet.inFlight.totalWaiting(slot);
-    this.fleet.account.sent(slot, d.prefillMs, Math.max(d.promptTokens - d.cachedTokens, 0), now);
+    const inserted = Math.max(d.promptTokens - d.cachedTokens, 0);
+    this.fleet.account.sent(slot, d.prefillMs, inserted, d.isStream, now);
     served.clockAtSent = this.fleet.inFlight.clockTokens(slot);
   }
 

@@ -61,6 +61,7 @@ export class View {
     let usable = 0;
     let firstJoinedMs: f64 = Infinity;
     const isScraped = this.config.metrics.source != MetricsSource.None;
+    c.areAsked = isScraped;
     const lateMs = LATE_TIES * this.config.cost.tieMs;
     const limited = this.config.admission.enabled;
     this.isCrowded = false;
@@ -192,7 +193,7 @@ export class View {
    */
   freshness(at: usize, nowMs: f64): f64 {
     const sampleMs = HostRecord.sampleMs(at);
-    if (sampleMs == 0 || this.config.metrics.source == MetricsSource.None) return 0;
+    if (sampleMs == 0) return 0;
     const staleMs = <f64>this.config.metrics.staleAfterMs;
     const freshMs = Math.min(2 * <f64>this.config.metrics.intervalMs, staleMs * 0.5);
     const age = nowMs - sampleMs;

@@ -5,6 +5,11 @@ import { MAX_CANDIDATES } from "./limits";
  * NaN, never zero. All times in ms, all shares 0..1.
  */
 export class Candidates {
+  /**
+   * Whether hosts are asked for reports: then one that gives none may be as busy as any. Where reports only come with answers,
+   * silence says nothing, and own accounting stands alone.
+   */
+  areAsked: bool = true;
   /** Slots 0 … count − 1 may be usable. */
   count: i32 = 0;
   /** 1 if the host may be chosen at all: known, not set aside, not unhealthy, serving the model if that is known. */

@@ -130,9 +130,10 @@ function homeOf(c: Candidates, key: u64): i32 {
 /** Reports down to this freshness stand for the unknown ones in full, older ones ever less. */
 const TELLING_FRESHNESS: f64 = 0.25;
 
-/** Highest reported value among usable hosts, 0 if nobody reports. */
+/** Highest reported value among usable hosts, 0 if nobody reports or is asked to. */
 function busiestReport(c: Candidates, values: StaticArray<f64>): f64 {
   let most: f64 = 0;
+  if (!c.areAsked) return most;
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const weight = Math.min(unchecked(c.freshness[slot]) / TELLING_FRESHNESS, 1);

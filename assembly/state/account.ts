@@ -9,7 +9,8 @@ const COUNT_MAX: i32 = 65535;
  * entered once a request, so counts can't leak or go below zero.
  *
  * The queue of a host is kept as `work` (Σ expected prefill ms of the waiting) and `newest`, with finish time
- * fin = newest + work: sending makes fin = max(now, fin) + its work, a first token makes fin = now + work of the rest.
+ * fin = newest + work: sending makes fin = max(now, fin) + its work, a first token makes fin = now + work of the rest. While a
+ * streamed answer is awaited, `newest` is the last time at which that host is known to have got on.
  */
 export class Account {
   constructor(
@@ -20,24 +21,37 @@ export class Account {
   /**
    * A request goes to a host.
    * @param workMs its expected prefill there  @param insertedTokens what it adds to the host's cache
+   * @param isStream its answer is to be streamed
    */
-  sent(slot: i32, workMs: f64, insertedTokens: f64, nowMs: f64): void {
+  sent(slot: i32, workMs: f64, insertedTokens: f64, isStream: bool, nowMs: f64): void {
     const box = this.box(slot);
     const waiting = RowView.waiting(box);
     const work = waiting > 0 ? RowView.workMs(box) : 0;
-    const finish = Math.max(nowMs, waiting > 0 ? RowView.newestMs(box) + work : 0) + workMs;
     this.setWaiting(box, waiting + 1, work + workMs);
-    store<f64>(box + 16, finish - (work + workMs));
+    const streams = RowView.streams(box);
+    // A queue that is late stays so: what comes later doesn't make what was sent before any faster.
+    if (streams == 0) {
+      const finish = waiting > 0 ? RowView.newestMs(box) + work : 0;
+      store<f64>(box + 16, Math.max(nowMs, finish) - work);
+    }
+    if (isStream) store<u16>(box + 6, <u16>min(streams + 1, COUNT_MAX));
     store<f64>(box + 24, RowView.clockTokens(box) + insertedTokens);
     this.row.touch();
     this.row.publish(nowMs);
   }
 
   /** The first token of a request arrived: it decodes from here. @param contextTokens its prompt */
-  firstToken(slot: i32, generation: u8, workMs: f64, contextTokens: f64, nowMs: f64): void {
+  firstToken(
+    slot: i32,
+    generation: u8,
+    workMs: f64,
+    isStream: bool,
+    contextTokens: f64,
+    nowMs: f64,
+  ): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
-    this.leaveQueue(box, workMs, nowMs);
+    this.leaveQueue(box, workMs, isStream, nowMs);
     store<u16>(box + 2, <u16>min(RowView.decoding(box) + 1, COUNT_MAX));
     store<f32>(box + 12, <f32>(RowView.contextTokens(box) + contextTokens));
     this.row.touch();
@@ -45,19 +59,26 @@ export class Account {
   }
 
   /** A request left before its first token: failed, aborted, or moved to another host. */
-  leftQueue(slot: i32, generation: u8, workMs: f64, nowMs: f64): void {
+  leftQueue(slot: i32, generation: u8, workMs: f64, isStream: bool, nowMs: f64): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
-    this.leaveQueue(box, workMs, nowMs);
+    this.leaveQueue(box, workMs, isStream, nowMs);
     this.row.touch();
     this.row.publish(nowMs);
   }
 
   /** A request's whole answer came at once. @param outputTokens what it adds to the host's cache */
-  answered(slot: i32, generation: u8, workMs: f64, outputTokens: f64, nowMs: f64): void {
+  answered(
+    slot: i32,
+    generation: u8,
+    workMs: f64,
+    isStream: bool,
+    outputTokens: f64,
+    nowMs: f64,
+  ): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
-    this.leaveQueue(box, workMs, nowMs);
+    this.leaveQueue(box, workMs, isStream, nowMs);
     store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
     this.row.touch();
     this.row.publish(nowMs);
@@ -90,10 +111,11 @@ export class Account {
     return RowView.generation(box) == generation ? box : 0;
   }
 
-  private leaveQueue(box: usize, workMs: f64, nowMs: f64): void {
+  private leaveQueue(box: usize, workMs: f64, isStream: bool, nowMs: f64): void {
     const waiting = max(0, RowView.waiting(box) - 1);
     const work = waiting == 0 ? 0 : Math.max(0, RowView.workMs(box) - workMs);
     this.setWaiting(box, waiting, work);
+    if (isStream) store<u16>(box + 6, <u16>max(0, RowView.streams(box) - 1));
     store<f64>(box + 16, nowMs);
   }
 

@@ -11,6 +11,9 @@ import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
 /** Other rows read at each decision; with more workers than this the rows take turns, so the price per request is bounded. */
 const ROWS_PER_DECISION: i32 = 4;
 
+/** How much longer a host takes than since it last got on, as a share of that time. */
+const LATE_SHARE: f64 = 0.5;
+
 /** What one other worker's row said when it was read last. */
 class OtherRow {
   seq: u32 = 0;
@@ -33,6 +36,7 @@ export class InFlight {
 
   // Sums of the other rows, by slot.
   private waitingSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  private streamsSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   private decodingSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   private workSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   private contextSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
@@ -110,15 +114,21 @@ export class InFlight {
   /**
    * Prefill milliseconds that a host still has before it would start something new, from what this Envoy and the gateways
    * that it hears sent: max(0, Σ work − (now − newest)), where `newest` is the latest time at which any worker's queue there
-   * was as long as its work says (a queue of `work` ms noted at `newest` has shrunk by the time since).
+   * was as long as its work says (a queue of `work` ms noted at `newest` has shrunk by the time since). A host that got on
+   * with no streamed answer for a while isn't about to be idle, however little it was given: it has LATE_SHARE of that while
+   * to go at least.
    */
   pendingMs(slot: i32, nowMs: f64): f64 {
     const work = this.workMs(slot);
     const newest = this.newestMs(slot);
-    const own = max(0.0, work - max(0.0, nowMs - newest));
     const peers = this.peers;
+    const others = peers.heard == 0 ? 0 : unchecked(peers.newestMs[slot]);
+    const sinceMs = max(0.0, nowMs - newest);
+    let own = max(0.0, work - sinceMs);
+    if (unchecked(this.streamsSum[slot]) + RowView.streams(this.ownBox(slot)) > 0) {
+      own = max(own, LATE_SHARE * max(0.0, nowMs - max(newest, others)));
+    }
     if (peers.heard == 0) return own;
-    const others = unchecked(peers.newestMs[slot]);
     return pendingMs(own, work + unchecked(peers.workMs[slot]), max(newest, others), nowMs);
   }
 
@@ -220,6 +230,7 @@ export class InFlight {
     this.heldBytesSum = 0;
     for (let slot = 0; slot < hosts; slot++) {
       unchecked((this.waitingSum[slot] = 0));
+      unchecked((this.streamsSum[slot] = 0));
       unchecked((this.decodingSum[slot] = 0));
       unchecked((this.workSum[slot] = 0));
       unchecked((this.contextSum[slot] = 0));
@@ -244,6 +255,7 @@ export class InFlight {
       unchecked((this.clockSum[slot] += RowView.clockTokens(box)));
       if (!alive || RowView.generation(box) != this.hosts.generation(slot)) continue;
       unchecked((this.waitingSum[slot] += RowView.waiting(box)));
+      unchecked((this.streamsSum[slot] += RowView.streams(box)));
       unchecked((this.decodingSum[slot] += RowView.decoding(box)));
       unchecked((this.workSum[slot] += RowView.workMs(box)));
       unchecked((this.contextSum[slot] += RowView.contextTokens(box)));

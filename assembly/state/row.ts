@@ -73,6 +73,11 @@ export class RowView {
   static generation(box: usize): u8 {
     return load<u8>(box + 4);
   }
+  /** Those of the waiting whose answers are to be streamed: their first bytes tell when their prefill was over. */
+  @inline
+  static streams(box: usize): i32 {
+    return <i32>load<u16>(box + 6);
+  }
   /** Expected prefill milliseconds of the waiting requests. */
   @inline
   static workMs(box: usize): f64 {
