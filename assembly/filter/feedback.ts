@@ -227,11 +227,17 @@ export class Feedback {
     const served = stream.served;
     const fleet = this.root.fleet;
     const at = fleet.states.at(served.slot);
-    const own = (served.batchAtFirst + <f64>fleet.inFlight.totalDecoding(served.slot)) / 2;
+    const inFlight = fleet.inFlight;
+    // An answer in one piece doesn't show where its decoding began, nor do those of others beside it.
+    const isWhole = !served.eventStream;
+    const before = isWhole ? stream.decision.batch : served.batchAtFirst;
+    const after = isWhole ? inFlight.total(served.slot) : inFlight.totalDecoding(served.slot);
+    const own = (before + <f64>after) / 2;
     const reported = HostRecord.running(at) * this.root.decider.view.freshness(at, now);
     t.batch = reported > own ? reported : own;
     // The clock counts prompts as they are sent, and answers as they end: in steady state as many tokens as the batch made.
-    const inserted = fleet.inFlight.clockTokens(served.slot) - served.clockAtFirst - t.outputTokens;
+    const fromClock = isWhole ? served.clockAtSent : served.clockAtFirst;
+    const inserted = inFlight.clockTokens(served.slot) - fromClock - t.outputTokens;
     t.othersTokens = Math.max(inserted - own * t.outputTokens, 0);
   }
 

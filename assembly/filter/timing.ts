@@ -82,11 +82,14 @@ export class Timing {
     const ownMs = this.prefillMs(config, at, this.uncachedTokens);
     const decodeMs = Math.max(this.outputTokens, 1) * this.stepMs(config, at);
     const othersMs = this.prefillMs(config, at, this.othersTokens);
-    const allMs = this.queuedMs(at) + ownMs + decodeMs + othersMs;
+    const surelyMs = ownMs + decodeMs + othersMs;
+    const allMs = this.queuedMs(at) + surelyMs;
+    // The wait is the least certain part.
+    const certain = surelyMs / allMs;
     const together = HostRecord.decodeSamples(at) < TOGETHER_SAMPLES;
     const more = Math.max(ownMs, decodeMs);
-    this.learnPrefill(at, this.ttftMs, allMs, together ? 1 : ownMs / more);
-    this.learnDecode(at, this.ttftMs, allMs, together ? 1 : decodeMs / more);
+    this.learnPrefill(at, this.ttftMs, allMs, (certain * (together ? more : ownMs)) / more);
+    this.learnDecode(at, this.ttftMs, allMs, (certain * (together ? more : decodeMs)) / more);
   }
 
   private learnTtft(config: Config, at: usize): void {

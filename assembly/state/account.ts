@@ -27,13 +27,13 @@ export class Account {
     const box = this.box(slot);
     const waiting = RowView.waiting(box);
     const work = waiting > 0 ? RowView.workMs(box) : 0;
-    this.setWaiting(box, waiting + 1, work + workMs);
     const streams = RowView.streams(box);
     // A queue that is late stays so: what comes later doesn't make what was sent before any faster.
     if (streams == 0) {
       const finish = waiting > 0 ? RowView.newestMs(box) + work : 0;
-      store<f64>(box + 16, Math.max(nowMs, finish) - work);
-    }
+      this.setWaiting(box, waiting + 1, Math.max(0, finish - nowMs) + workMs);
+      store<f64>(box + 16, nowMs);
+    } else this.setWaiting(box, waiting + 1, work + workMs);
     if (isStream) store<u16>(box + 6, <u16>min(streams + 1, COUNT_MAX));
     store<f64>(box + 24, RowView.clockTokens(box) + insertedTokens);
     this.row.touch();
@@ -113,10 +113,17 @@ export class Account {
 
   private leaveQueue(box: usize, workMs: f64, isStream: bool, nowMs: f64): void {
     const waiting = max(0, RowView.waiting(box) - 1);
-    const work = waiting == 0 ? 0 : Math.max(0, RowView.workMs(box) - workMs);
+    const before = RowView.workMs(box);
+    const gone = isStream || RowView.streams(box) > 0 ? workMs : 0;
+    const work = waiting == 0 ? 0 : Math.max(0, before - gone);
     this.setWaiting(box, waiting, work);
-    if (isStream) store<u16>(box + 6, <u16>max(0, RowView.streams(box) - 1));
-    store<f64>(box + 16, nowMs);
+    if (isStream) {
+      store<u16>(box + 6, <u16>max(0, RowView.streams(box) - 1));
+      store<f64>(box + 16, nowMs);
+    } else {
+      // An answer in one piece was prefilled long before it came: when the queue ends stays as it was.
+      store<f64>(box + 16, Math.min(nowMs, RowView.newestMs(box) + before - work));
+    }
   }
 
   private setWaiting(box: usize, waiting: i32, workMs: f64): void {
