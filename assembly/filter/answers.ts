@@ -1,22 +1,16 @@
-import { parseDecimal, text } from "../bytes";
+import { text } from "../bytes";
 import { RoutingMode } from "../config/config";
 import { BufferType, getPiece } from "../host/buffers";
 import { nowMs } from "../host/clock";
-import { HeaderMap, getHeader } from "../host/headers";
 import { outLen, outPtr } from "../host/memory";
 import { getProperty, path } from "../host/properties";
-import { ORCA_HEADER } from "../metrics/orca";
 import { Reason } from "../policy/reason";
 import { FailureCause } from "../state/hostrecord";
 import { Source } from "../state/hosts";
+import { AnswerHead } from "./answerhead";
 import { Root } from "./root";
 import { Phase, Stream } from "./stream";
 
-const STATUS = text(":status");
-const CONTENT_TYPE = text("content-type");
-const CONTENT_ENCODING = text("content-encoding");
-const RETRY_AFTER = text("retry-after");
-const EVENT_STREAM = text("text/event-stream");
 const UPSTREAM_ADDRESS = path("upstream", "address");
 const CODE_DETAILS = path("response", "code_details");
 const VIA_UPSTREAM = text("via_upstream");
@@ -29,10 +23,10 @@ const UPSTREAM_RESET = text("upstream_reset");
 /** A day: longer is the clock's doing, ms. */
 const MAX_TTFT_MS: f64 = 86_400_000;
 
-const ORCA = text(ORCA_HEADER);
-
 /** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
 export class Answers {
+  private head: AnswerHead = new AnswerHead();
+
   constructor(private root: Root) {}
 
   /** The answer's headers: who sent it, and whether the choice held. */
@@ -44,21 +38,24 @@ export class Answers {
     }
     const now = nowMs();
     const served = stream.served;
-    served.status = getHeader(HeaderMap.Response, STATUS) ? <i32>parseDecimal(outPtr, outLen) : 0;
+    const head = this.head;
+    head.read();
+    served.status = head.status;
+    served.eventStream = head.isEventStream;
     const local = served.status >= 500 && !this.isFromUpstream();
     const actual = local ? -1 : this.actualHost(now);
     this.settle(stream, actual, now);
     if (local) {
       if (served.slot >= 0 && this.isUpstreamsFault())
         root.health.failed(served.slot, FailureCause.Connect, now);
-    } else if (actual >= 0 && this.isPushBack(served.status)) {
+    } else if (actual >= 0 && isPushBack(head)) {
       served.pushedBack = true;
-      root.admission.pushedBack(actual, <f64>parseDecimal(outPtr, outLen), now);
+      root.admission.pushedBack(actual, <f64>head.retryAfterS, now);
     } else if (actual >= 0 && served.status >= 500) {
       root.health.failed(actual, FailureCause.Answer, now);
     }
-    if (actual >= 0 && getHeader(HeaderMap.Response, ORCA)) {
-      root.carried(actual, outPtr, outLen, now);
+    if (actual >= 0 && head.orcaLen > 0) {
+      root.carried(actual, head.orcaPtr, head.orcaLen, now);
     }
     stream.phase = Phase.Answering;
     served.complete = endOfStream;
@@ -117,11 +114,6 @@ export class Answers {
     served.slot = -1;
   }
 
-  /** Whether the server asks for less: not a failure. Reads how long for. */
-  private isPushBack(status: i32): bool {
-    return (status == 429 || status == 503) && getHeader(HeaderMap.Response, RETRY_AFTER);
-  }
-
   /** Moves the request to the host that really served it, where that isn't the one it was counted on. */
   private settle(stream: Stream, actual: i32, now: f64): void {
     const root = this.root;
@@ -178,10 +170,7 @@ export class Answers {
 
   private prepareUsage(stream: Stream, empty: bool): void {
     const served = stream.served;
-    if (getHeader(HeaderMap.Response, CONTENT_TYPE) && outLen >= EVENT_STREAM.len) {
-      served.eventStream = memory.compare(outPtr, EVENT_STREAM.ptr, EVENT_STREAM.len) == 0;
-    }
-    if (empty || served.status != 200 || getHeader(HeaderMap.Response, CONTENT_ENCODING)) return;
+    if (empty || served.status != 200 || this.head.isEncoded) return;
     const usage = this.root.pool.takeUsage();
     if (usage) usage.begin(served.eventStream);
     stream.usage = usage;
@@ -218,4 +207,9 @@ export class Answers {
     );
     this.root.admission.wake();
   }
+}
+
+/** Whether the server asks for less: not a failure. */
+function isPushBack(head: AnswerHead): bool {
+  return (head.status == 429 || head.status == 503) && head.hasRetryAfter;
 }

@@ -24,6 +24,8 @@ const TELLING_TOKENS: f64 = 256;
 /** A miss shrinks the capacity that is believed by this, a hit lets it grow back by less. */
 const SHRINK: f64 = 0.98;
 const GROW: f64 = 1.02;
+/** Times that aren't as expected are news at most once in this time per host, ms: one step of a server, about. */
+const NEWS_GAP_MS: f64 = 10;
 /** From this many samples on, a learned number is settled. */
 const SETTLED_SAMPLES: u32 = 64;
 /** What was learned long ago weighs as so many answers: less, and one odd answer would spoil it. */
@@ -143,8 +145,9 @@ export class Feedback {
     // A miss always counts, for it may be the sign of a flushed cache; and so does a time that isn't as expected.
     const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
     const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
-    const isOdd = t.isOdd(root.config, before);
-    if (!missed && !isOdd && this.isSkipped(settled)) return;
+    const isNews =
+      t.isOdd(root.config, before) && now - HostRecord.learnedMs(before) >= NEWS_GAP_MS;
+    if (!missed && !isNews && this.isSkipped(settled)) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
       if (now - HostRecord.learnedMs(at) > FADE_MS) this.fade(at, served.slot);

@@ -38,8 +38,9 @@ export class Held {
 
   /** A stream's headers are held from now. */
   add(stream: Stream): void {
+    if (this.proven) return;
     stream.heldMs = nowMs();
-    if (!this.proven && this.unproven.length < WATCHED_MAX) this.unproven.push(stream);
+    if (this.unproven.length < WATCHED_MAX) this.unproven.push(stream);
   }
 
   /** A held stream got a body callback. */

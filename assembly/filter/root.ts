@@ -133,9 +133,10 @@ export class Root extends RootContext {
   }
 
   /** Decides for a request: it goes, is held, or is answered; its phase says which. */
-  send(stream: Stream, reader: RequestReader | null, now: f64): void {
+  send(stream: Stream, reader: RequestReader | null): void {
     const d = stream.decision;
     const startNs = nowNs();
+    const now = <f64>startNs / 1e6;
     this.decider.decide(d, reader, now);
     stream.phase = this.admission.judge(stream, reader, now);
     if (stream.phase == Phase.Sent) this.dispatch(stream, now);

@@ -180,7 +180,7 @@ export class Stream extends StreamContext {
   }
 
   private decide(reader: RequestReader | null): void {
-    this.root.send(this, reader, nowMs());
+    this.root.send(this, reader);
   }
 
   /** What its headers ask of admission. */

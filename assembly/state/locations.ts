@@ -1,5 +1,6 @@
 import { Bucket } from "./bucket";
-import { BUCKET_ENTRIES, MAX_HOSTS } from "./layout";
+import { MAX_HOSTS } from "./layout";
+import { candidates, entryAt } from "./locationbucket";
 import { LocationTable } from "./locationtable";
 
 /** Deepest boundaries that are tried one by one before bisection: a next turn adds two to four. */
@@ -61,8 +62,8 @@ export class Locations extends LocationTable {
    */
   find(tag: u64): i32 {
     const bucket = this.bucketOf(tag);
-    for (let e = 0; e < BUCKET_ENTRIES; e++) {
-      const entry = bucket.entry(e);
+    for (let left = candidates(bucket, tag); left != 0; left &= left - 1) {
+      const entry = entryAt(bucket, ctz(left));
       if (Bucket.tag(entry) == tag && this.isAlive(entry)) {
         this.foundLength = Bucket.forks(entry);
         return Bucket.slot(entry);
@@ -146,8 +147,8 @@ export class Locations extends LocationTable {
     const bucket = this.bucketOf(tag);
     let found = 0;
     let forks = 0;
-    for (let e = 0; e < BUCKET_ENTRIES; e++) {
-      const entry = bucket.entry(e);
+    for (let left = candidates(bucket, tag); left != 0; left &= left - 1) {
+      const entry = entryAt(bucket, ctz(left));
       if (Bucket.tag(entry) != tag || !this.isAlive(entry)) continue;
       const slot = Bucket.slot(entry);
       if (index > unchecked(this.depth[slot])) {

@@ -1,11 +1,22 @@
 import { Bucket } from "./bucket";
 import { HostDirectory } from "./hosts";
 import { Change, ChangeSink, Journal } from "./journal";
-import { BUCKET_BYTES, BUCKET_ENTRIES, BUCKET_HEAD, MAX_HOSTS, STAMP_TOKENS } from "./layout";
+import { MAX_HOSTS, STAMP_TOKENS } from "./layout";
+import {
+  BUCKET_STRIDE,
+  ENTRIES,
+  entryAt,
+  find,
+  findFree,
+  freeAll,
+  freeEntry,
+  isAlone,
+  writeEntry,
+} from "./locationbucket";
 
-/** Bytes of a bucket; its head is in front, so that entries don't lie across cache lines. */
-const STRIDE: u64 = 512;
 const PAGE_BYTES: u64 = 65536;
+/** Entries of a full bucket that are weighed against each other: what goes is the most worthless of them. */
+const WEIGHED: i32 = 8;
 /** A stamp younger than this share of the host's capacity isn't worth a write. */
 const FRESH_SHARE: f64 = 1.0 / 64.0;
 
@@ -19,14 +30,13 @@ export class LocationTable extends ChangeSink {
   /** Token clock and cache capacity by slot, set by the caller before `match` and `record`. */
   readonly clock: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly capacity: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
-  /** Entries that took a free place, and that took another's, since this VM started. */
+  /** Entries of this worker that took a free place, and that took a live one's, since this VM started. */
   filled: u64 = 0;
   evicted: u64 = 0;
 
   private mask: u64;
-  /** First entry of the first bucket, 0 before the table was needed. */
+  /** First bucket, 0 before the table was needed. */
   private table: usize = 0;
-  private bucket: Bucket = new Bucket(0);
   // By slot, as of `setClock`: the clock in ticks, the ticks for which an entry is alive, the generation (−1: no host).
   private nowTicks: StaticArray<u32> = new StaticArray<u32>(MAX_HOSTS);
   private liveTicks: StaticArray<u32> = new StaticArray<u32>(MAX_HOSTS);
@@ -43,7 +53,7 @@ export class LocationTable extends ChangeSink {
   ) {
     super();
     let buckets: u64 = 64;
-    while (buckets * 2 * STRIDE <= <u64>tableBytes) buckets *= 2;
+    while (buckets * 2 * BUCKET_STRIDE <= <u64>tableBytes) buckets *= 2;
     this.mask = buckets - 1;
     this.generations.fill(-1);
   }
@@ -67,35 +77,34 @@ export class LocationTable extends ChangeSink {
   /** Notes that a conversation is at a host now, and nowhere else. @param length of its chain; 255 stands for any longer one */
   move(tag: u64, slot: i32, length: i32): void {
     const bucket = this.bucketOf(tag);
-    const place = this.place(bucket, tag, slot);
-    const isPresent = Bucket.tag(place) == tag && Bucket.slot(place) == slot;
+    const e = find(bucket, tag, slot);
     const known = min(length, 255);
-    if (isPresent && Bucket.forks(place) == known && this.isFresh(place, slot)) {
-      if (bucket.isAlone(place, tag)) return;
+    if (e >= 0) {
+      const entry = entryAt(bucket, e);
+      const isSame = Bucket.forks(entry) == known && isAlone(bucket, tag, e);
+      if (isSame && this.isFresh(entry, slot)) return;
     }
-    this.write(Change.Move, place, tag, slot, known);
+    this.write(Change.Move, bucket, e, tag, slot, known);
   }
 
-  /** The bucket of a tag; the object is the same for all of them. */
-  protected bucketOf(tag: u64): Bucket {
+  /** The bucket of a tag. */
+  protected bucketOf(tag: u64): usize {
     if (this.table == 0) this.open();
-    const bucket = this.bucket;
-    bucket.bytes = this.table + <usize>(tag & this.mask) * <usize>STRIDE;
-    return bucket;
+    return this.table + <usize>(tag & this.mask) * BUCKET_STRIDE;
   }
 
   /** Takes memory for the table: fresh pages, which are zero and cost nothing before they are used. */
   private open(): void {
-    const pages = <i32>(((this.mask + 1) * STRIDE + STRIDE + PAGE_BYTES - 1) / PAGE_BYTES);
+    const pages = <i32>(((this.mask + 1) * BUCKET_STRIDE + PAGE_BYTES - 1) / PAGE_BYTES);
     const before = memory.grow(pages);
     if (before >= 0) {
-      this.table = ((<usize>before) << 16) + <usize>(STRIDE - BUCKET_HEAD);
+      this.table = (<usize>before) << 16;
       return;
     }
     // Without memory: one bucket, which forgets almost everything.
     this.mask = 0;
-    this.table = heap.alloc(BUCKET_BYTES);
-    memory.fill(this.table, 0, BUCKET_BYTES);
+    this.table = heap.alloc(BUCKET_STRIDE);
+    memory.fill(this.table, 0, BUCKET_STRIDE);
   }
 
   /** Whether what an entry says can still be true. */
@@ -133,76 +142,79 @@ export class LocationTable extends ChangeSink {
    * @param isFork counts one more fork
    */
   protected put(tag: u64, slot: i32, isFork: bool): void {
-    const place = this.place(this.bucketOf(tag), tag, slot);
-    const isPresent = Bucket.tag(place) == tag && Bucket.slot(place) == slot;
-    if (isPresent && !isFork && this.isFresh(place, slot)) return;
-    const forks = isPresent ? Bucket.forks(place) : 0;
-    this.write(Change.Note, place, tag, slot, isFork ? min(forks + 1, 255) : forks);
+    const bucket = this.bucketOf(tag);
+    const e = find(bucket, tag, slot);
+    let forks = 0;
+    if (e >= 0) {
+      const entry = entryAt(bucket, e);
+      if (!isFork && this.isFresh(entry, slot)) return;
+      forks = Bucket.forks(entry);
+    }
+    this.write(Change.Note, bucket, e, tag, slot, isFork ? min(forks + 1, 255) : forks);
   }
 
-  /** Changes an entry, and tells so. */
-  private write(kind: Change, place: usize, tag: u64, slot: i32, forks: i32): void {
-    const isPresent = Bucket.tag(place) == tag && Bucket.slot(place) == slot;
-    if (Bucket.tag(place) == 0) this.filled++;
-    else if (!isPresent) this.evicted++;
-    if (kind == Change.Move) this.bucket.clear(tag);
+  /** Changes an entry (`e` −1: one that is new), and tells so. */
+  private write(kind: Change, bucket: usize, e: i32, tag: u64, slot: i32, forks: i32): void {
+    let place = e;
+    if (kind == Change.Move) freeAll(bucket, tag);
+    if (place < 0) {
+      place = findFree(bucket);
+      if (place >= 0) this.filled++;
+      else {
+        place = this.leastWorth(bucket, tag);
+        if (this.isAlive(entryAt(bucket, place))) this.evicted++;
+      }
+    }
     const stamp = unchecked(this.nowTicks[slot]);
     const generation = this.hosts.generation(slot);
-    Bucket.write(place, tag, stamp, slot, generation, forks);
+    writeEntry(bucket, place, tag, stamp, slot, generation, forks);
     this.journal.add(kind, tag, stamp, slot, generation, forks);
   }
 
   protected drop(tag: u64, slot: i32): void {
-    if (clearEntry(this.bucketOf(tag), tag, slot)) {
-      this.journal.add(Change.Drop, tag, 0, slot, this.hosts.generation(slot), 0);
-    }
+    const bucket = this.bucketOf(tag);
+    const e = find(bucket, tag, slot);
+    if (e < 0) return;
+    freeEntry(bucket, e);
+    this.journal.add(Change.Drop, tag, 0, slot, this.hosts.generation(slot), 0);
   }
 
   /** Takes over what another worker changed. */
   apply(kind: Change, tag: u64, stamp: u32, slot: i32, generation: u8, forks: i32): void {
     if (<u32>slot >= <u32>MAX_HOSTS) return;
     const bucket = this.bucketOf(tag);
+    let e = find(bucket, tag, slot);
     if (kind == Change.Drop) {
-      clearEntry(bucket, tag, slot);
+      if (e >= 0) freeEntry(bucket, e);
       return;
     }
-    const place = this.place(bucket, tag, slot);
-    if (kind == Change.Move) {
-      bucket.clear(tag);
-      Bucket.write(place, tag, stamp, slot, generation, forks);
-      return;
+    let newest = stamp;
+    let most = forks;
+    if (kind == Change.Move) freeAll(bucket, tag);
+    else if (e >= 0 && Bucket.generation(entryAt(bucket, e)) == generation) {
+      const known = entryAt(bucket, e);
+      if (<i32>(stamp - Bucket.stamp(known)) < 0) newest = Bucket.stamp(known);
+      most = max(forks, Bucket.forks(known));
     }
-    const isPresent =
-      Bucket.tag(place) == tag &&
-      Bucket.slot(place) == slot &&
-      Bucket.generation(place) == generation;
-    const isOlder = isPresent && <i32>(stamp - Bucket.stamp(place)) < 0;
-    const known = isPresent ? Bucket.forks(place) : 0;
-    const newest = isOlder ? Bucket.stamp(place) : stamp;
-    Bucket.write(place, tag, newest, slot, generation, max(forks, known));
+    if (e < 0) e = findFree(bucket);
+    if (e < 0) e = this.leastWorth(bucket, tag);
+    writeEntry(bucket, e, tag, newest, slot, generation, most);
   }
 
-  /** The tag's own place for this host, else a free one, else a dead host's, else the relatively oldest. */
-  private place(bucket: Bucket, tag: u64, slot: i32): usize {
-    let free: usize = 0;
-    for (let e = 0; e < BUCKET_ENTRIES; e++) {
-      const entry = bucket.entry(e);
-      const there = Bucket.tag(entry);
-      if (there == tag && Bucket.slot(entry) == slot) return entry;
-      if (there == 0) free = entry;
-    }
-    if (free != 0) return free;
-    let best = bucket.entry(0);
-    let bestWorth: f64 = Infinity;
-    for (let e = 0; e < BUCKET_ENTRIES; e++) {
-      const entry = bucket.entry(e);
-      const worth = this.worth(entry);
-      if (worth < bestWorth) {
-        bestWorth = worth;
-        best = entry;
+  /** Of some entries of a full bucket, told by the tag, the one that is dead or relatively oldest. */
+  private leastWorth(bucket: usize, tag: u64): i32 {
+    let e = <i32>((tag >>> 32) & 31);
+    let least = 0;
+    let leastWorth: f64 = Infinity;
+    for (let i = 0; i < WEIGHED; i++) {
+      if (++e >= ENTRIES) e = 0;
+      const worth = this.worth(entryAt(bucket, e));
+      if (worth < leastWorth) {
+        leastWorth = worth;
+        least = e;
       }
     }
-    return best;
+    return least;
   }
 
   /** −1 dead, else 1 − age / capacity. */
@@ -211,15 +223,4 @@ export class LocationTable extends ChangeSink {
     const slot = Bucket.slot(entry);
     return 1 - this.ageTokens(entry, slot) / unchecked(this.capacity[slot]);
   }
-}
-
-/** Empties the tag's place for a host; false: it has none. */
-function clearEntry(bucket: Bucket, tag: u64, slot: i32): bool {
-  for (let e = 0; e < BUCKET_ENTRIES; e++) {
-    const entry = bucket.entry(e);
-    if (Bucket.tag(entry) != tag || Bucket.slot(entry) != slot) continue;
-    Bucket.write(entry, 0, 0, 0, 0, 0);
-    return true;
-  }
-  return false;
 }
