@@ -50,7 +50,7 @@ export class Identity {
       if (key == 0) session = 0;
     }
     if (key == 0 && (session != 0 || d.readable)) {
-      key = conversationKey(seed, session, facts);
+      key = conversationKey(seed, session, facts.toolsHash, facts.systemHash, facts.firstUserHash);
     }
     d.key = key;
     d.tieKey = session == 0 && facts.userHash != 0 ? mix(seed, facts.userHash) : key;

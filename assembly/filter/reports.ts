@@ -8,7 +8,11 @@ import { noteCasGaveUp } from "../state/record";
 import { Fleet } from "./fleet";
 import { Health } from "./health";
 
-/** Start times that differ by less are the same start, printed differently: seconds. */
+/**
+ * Start times that differ by less are the same start, told differently: some exporters reckon it anew at each scrape. No engine
+ * loads a model in less, so a start that goes unnoticed by this never held a cache; fallen counters tell of it all the same.
+ * Seconds.
+ */
 const SAME_START_S: f64 = 2;
 
 /** Knows hosts by a metrics label: `ip:port`, else an ip that only one host has. */

@@ -88,7 +88,7 @@ for (const [workers, atOnce] of [
   });
 }
 
-test("conversations find their server again after Envoy was restarted", async () => {
+test("conversations find their server again after Envoy was restarted (BC-25)", async () => {
   const hosts = await fleet();
   const histories = conversations();
   const served = emptyServed();
@@ -102,7 +102,7 @@ test("conversations find their server again after Envoy was restarted", async ()
   assert.ok(busiest <= 1.3, `the busiest server has ${busiest.toFixed(2)} × the mean`);
 });
 
-test("two Envoys that know nothing of each other agree on sessions", async () => {
+test("two Envoys that know nothing of each other agree on sessions (BC-25)", async () => {
   const hosts = await fleet();
   const both = await Promise.all([0, 1].map(() => gateway(hosts, {}, { workers: 2 })));
   const placed: Served[] = [];

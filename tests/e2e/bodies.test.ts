@@ -55,7 +55,7 @@ const SIZES = [
 ];
 
 for (const path of ["/v1/chat/completions", "/v1/messages", "/files/upload"]) {
-  test(`${path}: bodies of any size arrive as they were sent`, async () => {
+  test(`${path}: bodies of any size arrive as they were sent (BC-02)`, async () => {
     for (const size of SIZES) {
       for (const chunked of [false, true]) {
         const body = size < 100 ? Buffer.alloc(size, "{") : chat(size);
@@ -71,7 +71,7 @@ for (const path of ["/v1/chat/completions", "/v1/messages", "/files/upload"]) {
   });
 }
 
-test("no size around the inspect limit is answered 413, however fast it comes", async () => {
+test("no size around the inspect limit is answered 413, however fast it comes (BC-02)", async () => {
   for (let i = 0; i < 40; i++) {
     const body = chat(900_000 + i * 35_000);
     const chunked = i % 2 === 1;
@@ -86,7 +86,7 @@ test("no size around the inspect limit is answered 413, however fast it comes", 
   }
 });
 
-test("100 MB streams through with flat memory", async () => {
+test("100 MB streams through with flat memory (BC-02)", async () => {
   const block = chat(MIB);
   const BLOCKS = 100;
   const hash = createHash("sha256");
@@ -167,7 +167,7 @@ const MULTIPART = Buffer.from(
   ].join("\r\n"),
 );
 
-test("what is compressed, of another encoding or multipart passes untouched", async () => {
+test("what is compressed, of another encoding or multipart passes untouched (BC-10, BC-14)", async () => {
   const json = "application/json";
   const cases: [what: string, headers: Record<string, string>, body: Buffer, opaque: boolean][] = [
     ["gzip", { "content-type": json, "content-encoding": "gzip" }, gzipSync(JSON_BODY), true],
@@ -221,7 +221,7 @@ test("what is compressed, of another encoding or multipart passes untouched", as
   }
 });
 
-test("the chosen host serves the request, and it alone gets the header", async () => {
+test("the chosen host serves the request, and it alone gets the header (BC-39)", async () => {
   for (let i = 0; i < 100; i++) {
     const answer = await post(envoy.port, {
       model: "qwen3-32b-instruct",

@@ -6,7 +6,7 @@ import { gateway, inParallel, post, sinks } from "./harness.ts";
 
 const MIB = 2 ** 20;
 
-test("memory stays flat over 50,000 requests with distinct prompts", async () => {
+test("memory stays flat over 50,000 requests with distinct prompts (BC-37)", async () => {
   const upstreams = await sinks(2);
   const envoy = await gateway(
     upstreams.map(({ host }) => host),
@@ -43,7 +43,7 @@ test("memory stays flat over 50,000 requests with distinct prompts", async () =>
   );
 });
 
-test("deep nesting is read or refused at its depth, and never traps", async () => {
+test("deep nesting is read or refused at its depth, and never traps (BC-12)", async () => {
   const upstreams = await sinks(2);
   const envoy = await gateway(upstreams.map(({ host }) => host));
   for (const depth of [64, 1000, 100_000]) {
@@ -63,7 +63,7 @@ test("deep nesting is read or refused at its depth, and never traps", async () =
   }
 });
 
-test("no body makes the filter trap", async () => {
+test("no body makes the filter trap (BC-37)", async () => {
   const upstreams = await sinks(2);
   const envoy = await gateway(
     upstreams.map(({ host }) => host),

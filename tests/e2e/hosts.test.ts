@@ -24,7 +24,7 @@ async function place(envoy: EnvoyProcess, sessions: number): Promise<(string | u
   return placed;
 }
 
-test("when a host leaves, only its sessions move, and no request fails", async () => {
+test("when a host leaves, only its sessions move, and no request fails (BC-25)", async () => {
   const upstreams = await sinks(4);
   const envoy = await gateway(hostsOf(upstreams), {}, { workers: 4 });
   const before = await place(envoy, 400);
@@ -40,7 +40,7 @@ test("when a host leaves, only its sessions move, and no request fails", async (
   assert.ok(!after.includes(gone.host));
 });
 
-test("different prompts one after another use every idle host", async () => {
+test("different prompts one after another use every idle host (BC-21)", async () => {
   const upstreams = await sinks(4);
   const envoy = await gateway(hostsOf(upstreams), {}, { workers: 2 });
   for (let i = 0; i < 40; i++) {
@@ -50,7 +50,7 @@ test("different prompts one after another use every idle host", async () => {
   for (const { host, seen } of upstreams) assert.ok(seen.length > 0, `${host} got nothing`);
 });
 
-test("a host that fails fast is set aside", async () => {
+test("a host that fails fast is set aside (BC-21)", async () => {
   const upstreams = await sinks(4);
   const bad = upstreams[1] as Sink;
   bad.status = 500;
@@ -79,7 +79,7 @@ test("a 503 is tried again on the next host of the list", async () => {
   }
 });
 
-test("in-flight counts return to zero after aborts, resets and errors", async () => {
+test("in-flight counts return to zero after aborts, resets and errors (BC-24)", async () => {
   const upstreams = await sinks(2);
   const envoy = await gateway(hostsOf(upstreams), {}, { workers: 2 });
   const [first, second] = upstreams as [Sink, Sink];

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { ROOT } from "../../tools/paths.ts";
 import { random, words } from "../../tools/seeded.ts";
-import { type Answer, gateway, post, sinks } from "./harness.ts";
+import { type Answer, gateway, post, type Seen, sinks } from "./harness.ts";
 
 const upstreams = await sinks(4);
 const envoy = await gateway(
@@ -24,6 +25,10 @@ async function ask(
 ): Promise<Answer> {
   const answer = await post(envoy.port, body, { path, headers });
   assert.equal(answer.status, 200);
+  if (Buffer.isBuffer(body)) {
+    const seen = JSON.parse(answer.body.toString()) as Seen;
+    assert.equal(seen.sha256, createHash("sha256").update(body).digest("hex"));
+  }
   return answer;
 }
 
@@ -32,18 +37,20 @@ function debug(answer: Answer, name: string): string | undefined {
   return answer.headers[`x-warmroute-${name}`] as string | undefined;
 }
 
-test("facts of the fixtures are told right", async () => {
+test("facts of the fixtures are told right, and they arrive as they were sent (BC-01, BC-04, BC-05, BC-06, BC-08)", async () => {
   const rows: [file: string, path: string, expected: Record<string, string | undefined>][] = [
     ["BC-01a.json", "/v1/chat/completions", { model: "qwen3-32b-instruct" }],
     ["BC-01b.json", "/v1/chat/completions", { model: "qwen3-32b-instruct" }],
     ["BC-04a.json", "/v1/chat/completions", { "prompt-chars": "23", images: "1" }],
     ["BC-05.json", "/v1/chat/completions", { "prompt-chars": "38" }],
+    ["BC-05b.json", "/v1/chat/completions", { reason: "opaque", key: undefined }],
     ["BC-06a.json", "/v1/completions", { "prompt-tokens": "11" }],
     ["BC-06b.json", "/v1/completions", { "prompt-tokens": "9" }],
     ["BC-06c.json", "/v1/completions", { "prompt-chars": "29" }],
     ["BC-06d.json", "/v1/completions", { "prompt-chars": "21" }],
     ["BC-08a.json", "/v1/chat/completions", { "prompt-chars": "9" }],
     ["BC-08b.json", "/v1/chat/completions", { "prompt-chars": "9" }],
+    ["BC-08c.json", "/v1/chat/completions", { "prompt-chars": "22" }],
   ];
   for (const [file, path, expected] of rows) {
     const answer = await ask(fixture(file), path);
@@ -53,12 +60,12 @@ test("facts of the fixtures are told right", async () => {
   }
 });
 
-test("the same content in another spelling is the same conversation", async () => {
+test("the same content in another spelling is the same conversation (BC-08)", async () => {
   const [a, b] = await Promise.all(["BC-08a.json", "BC-08b.json"].map((f) => ask(fixture(f))));
   assert.equal(debug(a as Answer, "key"), debug(b as Answer, "key"));
 });
 
-test("another image is another conversation, the same image the same", async () => {
+test("another image is another conversation, the same image the same (BC-04)", async () => {
   const a = await ask(fixture("BC-04a.json"));
   const b = await ask(fixture("BC-04b.json"));
   const again = await ask(fixture("BC-04a.json"));
@@ -66,14 +73,14 @@ test("another image is another conversation, the same image the same", async () 
   assert.equal(debug(a, "key"), debug(again, "key"));
 });
 
-test("a nonce at the head of the system prompt changes nothing", async () => {
+test("a nonce at the head of the system prompt changes nothing (BC-16)", async () => {
   const a = await ask(fixture("BC-16a.json"), "/v1/messages");
   const b = await ask(fixture("BC-16b.json"), "/v1/messages");
   assert.equal(debug(a, "key"), debug(b, "key"));
   assert.equal(debug(a, "host"), debug(b, "host"));
 });
 
-test("one prefix goes to one host, another position or role does not match", async () => {
+test("one prefix goes to one host, another position or role does not match (BC-18)", async () => {
   const a = await ask(fixture("BC-18a.json"));
   const b = await ask(fixture("BC-18b.json"));
   const c = await ask(fixture("BC-18c.json"));
@@ -82,7 +89,7 @@ test("one prefix goes to one host, another position or role does not match", asy
   assert.equal(debug(c, "reason"), "cold");
 });
 
-test("model, adapter and cache salt are part of the key", async () => {
+test("model, adapter and cache salt are part of the key (BC-19)", async () => {
   const messages = [
     { role: "system", content: "Shared text. ".repeat(50) },
     { role: "user", content: "go" },
@@ -99,7 +106,7 @@ test("model, adapter and cache salt are part of the key", async () => {
   assert.equal(keys.size, variants.length);
 });
 
-test("unrelated short prompts match nothing and spread", async () => {
+test("unrelated short prompts match nothing and spread (BC-19)", async () => {
   const rand = random(19);
   const counts = new Map<string | undefined, number>();
   for (let i = 0; i < 90; i++) {
@@ -115,7 +122,7 @@ test("unrelated short prompts match nothing and spread", async () => {
   assert.ok(Math.max(...counts.values()) <= 45, [...counts.values()].join(", "));
 });
 
-test("an empty session id is none, a per-request id is never used", async () => {
+test("an empty session id is none, a per-request id is never used (BC-05)", async () => {
   const body = () => ({
     model: "m",
     messages: [{ role: "user", content: `Unlike any other: ${Math.random()}` }],

@@ -104,7 +104,7 @@ test("shadow mode decides and tells, and leaves the choice to Envoy", async () =
   assert.equal(reached.size, 3);
 });
 
-test("an Envoy that can't pause headers is told of, and still serves", async () => {
+test("an Envoy that can't pause headers is told of, and still serves (BC-39)", async () => {
   const upstreams = await sinks(2);
   const envoy = await gateway(
     upstreams.map(({ host }) => host),

@@ -59,7 +59,7 @@ function watched(yaml: string): { bootstrap: string; listener: string } {
   return { bootstrap: yaml.slice(0, from) + yaml.slice(to), listener: `resources:\n${listener}` };
 }
 
-test("8 workers scrape each server once a second, and go on when the polling VM is replaced", async () => {
+test("8 workers scrape each server once a second, and go on when the polling VM is replaced (BC-38)", async () => {
   const fleet = await servers(4);
   let path = "";
   let listener = "";
@@ -121,7 +121,29 @@ test("8 workers scrape each server once a second, and go on when the polling VM 
   await ask(envoy);
 });
 
-test("an unknown metrics cluster is told once and hurts nobody", async () => {
+test("eight requests between two reports don't herd, whatever the workers (BC-22)", async () => {
+  const metrics = { source: "hosts", interval_ms: 5000, stale_after_ms: 60_000 };
+  for (const [workers, most] of [
+    [1, 5],
+    [4, 6],
+  ] as const) {
+    const fleet = await servers(2, { timeScale: 1 });
+    const envoy = await gateway(fleet.addresses, { metrics }, { workers });
+    await wait(1000);
+    const before = fleet.stats().map(({ requests }) => requests);
+    const bodies = Array.from({ length: 8 }, () => ({ ...question(), max_tokens: 100 }));
+    await Promise.all(
+      bodies.map(async (body, i) => {
+        await wait(i * 25);
+        await ask(envoy, body);
+      }),
+    );
+    const counts = fleet.stats().map(({ requests }, i) => requests - (before[i] as number));
+    assert.ok(Math.max(...counts) <= most, `${counts} by ${workers} workers`);
+  }
+});
+
+test("an unknown metrics cluster is told once and hurts nobody (BC-38)", async () => {
   const fleet = await servers(2);
   const metrics = { source: "hosts", cluster: "nowhere", interval_ms: 100 };
   const envoy = await gateway(fleet.addresses, { metrics }, { workers: 4 });

@@ -85,7 +85,7 @@ function orderOf(gateway: Gateway, reports: Record<string, Report>, held: Exchan
   return order;
 }
 
-test("a slot is freed exactly once: aborts, resets, errors, a queue with leavers", () => {
+test("a slot is freed exactly once: aborts, resets, errors, a queue with leavers (BC-24)", () => {
   const { queue_limit } = scenario<{ queue_limit: number }>("BC-24.json");
   const reports: Record<string, Report> = { [H1]: FREE };
   const gateway = reporting([H1], reports, { queue_limit, queue_timeout_ms: 3000 });
@@ -129,7 +129,7 @@ test("a slot is freed exactly once: aborts, resets, errors, a queue with leavers
   check(0, 0);
 });
 
-test("what is stale or unknown never means full", () => {
+test("what is stale or unknown never means full (BC-34)", () => {
   const { pools } = scenario<{
     pools: {
       name: string;
@@ -165,7 +165,7 @@ test("what is stale or unknown never means full", () => {
   }
 });
 
-test("all reports stale, and full when they were fresh: dispatched, and what was held goes", () => {
+test("all reports stale, and full when they were fresh: dispatched, and what was held goes (BC-34)", () => {
   const { gateway, reports } = full({ queue_timeout_ms: 60_000 });
   const held = gateway.send(question());
   assert.ok(isHeld(held));
@@ -175,7 +175,7 @@ test("all reports stale, and full when they were fresh: dispatched, and what was
   assert.ok(isSent(gateway.send(question())));
 });
 
-test("limits per server: only the one within its limits gets requests, a good report frees another at once", () => {
+test("limits per server: only the one within its limits gets requests, a good report frees another at once (BC-36)", () => {
   const { hosts, limits } = scenario<{
     limits: { kv: number; waiting: number };
     hosts: { kv: number; waiting: number }[];

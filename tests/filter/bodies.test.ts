@@ -28,7 +28,7 @@ const READINGS: { file: string; path?: string; expect: Record<string, string | u
   { file: "BC-01b.json", expect: { model: "qwen3-32b-instruct" } },
   { file: "BC-04a.json", expect: { "prompt-chars": "23", images: "1" } },
   { file: "BC-05.json", expect: { "prompt-chars": "38", model: "qwen3-32b-instruct" } },
-  { file: "BC-05b.json", expect: { reason: "opaque", model: undefined } },
+  { file: "BC-05b.json", expect: { reason: "opaque", key: undefined } },
   { file: "BC-06a.json", path: "/v1/completions", expect: { "prompt-tokens": "11" } },
   { file: "BC-06b.json", path: "/v1/completions", expect: { "prompt-tokens": "9" } },
   { file: "BC-06c.json", path: "/v1/completions", expect: { "prompt-chars": "29" } },
@@ -47,17 +47,29 @@ for (const { file, path, expect } of READINGS) {
   });
 }
 
-test("the same text in another spelling is the same conversation", () => {
+test("token ids sent twice go to one host (BC-06)", () => {
+  const gateway = new Gateway(hostNames(4));
+  const send = () => gateway.send(body("BC-06a.json"), { path: "/v1/completions" }).answer();
+  assert.equal(send().target, send().target);
+});
+
+test("what can't be read goes to the least loaded, and an empty user is no session (BC-05)", () => {
+  const gateway = new Gateway(hostNames(4));
+  const targets = Array.from({ length: 8 }, () => gateway.send(body("BC-05b.json")).target);
+  assert.equal(new Set(targets).size, 4);
+});
+
+test("the same text in another spelling is the same conversation (BC-08)", () => {
   assert.equal(read(body("BC-08a.json")).key, read(body("BC-08b.json")).key);
 });
 
-test("other images are other conversations, equal ones the same", () => {
+test("other images are other conversations, equal ones the same (BC-04)", () => {
   const a = read(body("BC-04a.json")).key;
   assert.equal(read(body("BC-04a.json")).key, a);
   assert.notEqual(read(body("BC-04b.json")).key, a);
 });
 
-test("a 2 MB image counts as an image, not as text", () => {
+test("a 2 MB image counts as an image, not as text (BC-04)", () => {
   const url = `data:image/png;base64,${"iVBORw0K".repeat(125_000)}`;
   const content = [
     { type: "image_url", image_url: { url } },
@@ -67,7 +79,7 @@ test("a 2 MB image counts as an image, not as text", () => {
   assert.ok(Number(got["prompt-tokens"]) < 5000, got["prompt-tokens"]);
 });
 
-test("compressed, foreign and broken bodies are opaque; a byte order mark is not", () => {
+test("compressed, foreign and broken bodies are opaque; a byte order mark is not (BC-10)", () => {
   const cases = JSON.parse(body("BC-10.json", CASES)) as {
     requests: { headers: Record<string, string>; body_hex: string }[];
   };
@@ -81,7 +93,7 @@ test("compressed, foreign and broken bodies are opaque; a byte order mark is not
   assert.equal(reasons[2]?.model, "qwen3-32b-instruct");
 });
 
-test("a multipart upload is opaque", () => {
+test("a multipart upload is opaque (BC-14)", () => {
   const [, ...parts] = body("BC-14.http", CASES).split(/\r?\n\r?\n/);
   const got = read(parts.join("\r\n\r\n"), {
     path: "/v1/audio/transcriptions",
@@ -103,7 +115,7 @@ test("what engines answer 4xx to is opaque: trailing garbage, no prompt, half a 
   for (const text of bodies) assert.equal(read(text).reason, "opaque", text);
 });
 
-test("deep nesting is read past", () => {
+test("deep nesting is read past (BC-12)", () => {
   for (const depth of [64, 1000, 100_000]) {
     const nested = `{"x":${"[".repeat(depth)}${"]".repeat(depth)},"model":"m1","messages":[{"role":"user","content":"deep"}]}`;
     const got = read(nested);
@@ -112,7 +124,7 @@ test("deep nesting is read past", () => {
   }
 });
 
-test("the nonce of a coding agent is skipped for identity, and promises no cache hit", () => {
+test("the nonce of a coding agent is skipped for identity, and promises no cache hit (BC-16)", () => {
   const gateway = new Gateway(hostNames(4));
   const first = gateway.send(body("BC-16a.json"), { path: "/v1/messages" });
   first.answer();

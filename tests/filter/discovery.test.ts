@@ -157,7 +157,7 @@ test("a slot that another host takes over starts afresh", () => {
   assert.equal(next.debug("cached-tokens"), "0");
 });
 
-test("a new host without any report gets its first request soon", () => {
+test("a new host without any report gets its first request soon (BC-21)", () => {
   const world = discovering(hostNames(4));
   const { gateway } = world;
   const joined = "10.0.0.5:8000";

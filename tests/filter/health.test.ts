@@ -184,7 +184,7 @@ test("when every server is aside Envoy decides, and what it finds counts", () =>
   assert.equal(send(gateway).target, BAD);
 });
 
-test("a server that answers 503 at once, others after 2 s: at most 15 of 100", () => {
+test("a server that answers 503 at once, others after 2 s: at most 15 of 100 (BC-21)", () => {
   const hosts = hostNames(4);
   const gateway = new Gateway(hosts, { workers: 2 });
   const bad = hosts[1] as string;

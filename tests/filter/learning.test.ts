@@ -44,15 +44,18 @@ function know(lab: Lab, host: string, factor: number): void {
   bytes.writeDoubleLE(lab.gateway.clock.ms, 144);
 }
 
-for (const [stream, gapMs] of [
-  [true, 400],
-  [true, 100],
-  [false, 400],
+for (const [stream, gapMs, workers] of [
+  [true, 400, 1],
+  [true, 100, 1],
+  [false, 400, 1],
+  [false, 100, 1],
+  [false, 60, 4],
 ] as const) {
-  test(`unequal servers: speeds after 200 ${stream ? "streamed" : "whole"} answers, one each ${gapMs} ms`, () => {
+  test(`unequal servers: speeds after 200 ${stream ? "streamed" : "whole"} answers, one each ${gapMs} ms, ${workers} workers`, () => {
     for (const seed of [1, 2]) {
-      const lab = new Lab(UNEQUAL);
-      lab.run(turns(200, gapMs, stream, seed));
+      const lab = new Lab(UNEQUAL, { workers });
+      const jobs = turns(200, gapMs, stream, seed);
+      lab.run(jobs.map((job, i) => ({ ...job, worker: i % workers })));
       lab.hosts.forEach((host, server) => {
         const truth = server === 3 ? SLOW : 1;
         const { prefillFactor, decodeFactor } = recordOf(lab.gateway, host);

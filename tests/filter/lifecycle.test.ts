@@ -36,7 +36,7 @@ test("a client's routing header is removed on opaque and malformed requests too"
   }
 });
 
-test("in flight: counted once each way, whatever the end", () => {
+test("in flight: counted once each way, whatever the end (BC-24)", () => {
   const host = "10.0.0.1:8000";
   const gateway = new Gateway([host]);
   const at = () => {
@@ -79,7 +79,7 @@ test("without a usable host Envoy decides", () => {
   assert.equal(gateway.send(chat("hi")).target, "10.0.0.7:8000");
 });
 
-test("an Envoy that can't pause headers: the first request is released, then headers alone route", () => {
+test("an Envoy that can't pause headers: the first request is released, then headers alone route (BC-39)", () => {
   const gateway = new Gateway(hostNames(3), { allowOnHeadersStopIteration: false });
   const stuck = gateway.send(chat("hello"), { headers: { "x-session-id": "s" } });
   assert.equal(stuck.stream.request.sentHeaders, undefined);
@@ -136,7 +136,7 @@ test("a slow client isn't taken for an Envoy that can't pause", () => {
   assert.ok(slow.headers.get(ROUTING));
 });
 
-test("a body over the inspect limit is decided from its start and streams on", () => {
+test("a body over the inspect limit is decided from its start and streams on (BC-02)", () => {
   const gateway = new Gateway(hostNames(3), { config: { inspect_limit_bytes: 65536 } });
   const text = "k".repeat(3_000_000);
   const exchange = gateway.send(chat(text), { chunk: 16384 });

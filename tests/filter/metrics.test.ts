@@ -81,7 +81,7 @@ function spread(gateway: Gateway, count = 40, salt = ""): Map<string, number> {
   return tally(targets);
 }
 
-test("a federate answer: newest sample of a host, old ones are old, foreign hosts ignored", () => {
+test("a federate answer: newest sample of a host, old ones are old, foreign hosts ignored (BC-32)", () => {
   const hosts = ["10.0.0.11:8000", "10.0.0.12:8000"] as const;
   const gateway = endpoint([...hosts], (call) => call.respond(200, page("BC-32.txt")), {
     clock: new ManualClock(1_790_000_298_500),
@@ -144,12 +144,13 @@ test("an endpoint that breaks off keeps what it said, and ages", () => {
   assert.equal(gateway.send(chat("hi")).choice.length, 2);
 });
 
-test("the engines that are known say what they say", () => {
+test("the engines that are known say what they say (BC-27, BC-28, BC-30, BC-31)", () => {
   for (const [file, running, waiting, kv] of [
     ["BC-27a.txt", 6, 2, 0.42],
     ["BC-27b.txt", 6, 2, 0.42],
     ["BC-27c.txt", 6, 2, 0.42],
     ["BC-28.txt", 12, 5, 0.4],
+    ["BC-30.txt", 6, 1, 0.25],
     ["BC-31a.txt", 11, 4, 0.63],
     ["BC-31b.txt", 11, 4, 0.63],
     ["BC-31c.txt", 2, 5, Number.NaN],
@@ -162,7 +163,7 @@ test("the engines that are known say what they say", () => {
   }
 });
 
-test("what a server doesn't report doesn't make it look empty", () => {
+test("what a server doesn't report doesn't make it look empty (BC-31)", () => {
   const [mute, ...others] = hostNames(3) as [string, string, string];
   const pages = { [mute]: page("BC-31e.txt") } as Record<string, string>;
   for (const host of others) pages[host] = vllm({ running: 8, waiting: 4 });
@@ -209,7 +210,7 @@ test("a load report on an answer counts at once; shares alone don't make old cou
   assert.ok(json.sampleMs < gateway.clock.ms, "the count of waiting requests is as old as it is");
 });
 
-test("stale_after_ms below two intervals is refused", () => {
+test("stale_after_ms below two intervals is refused (BC-34)", () => {
   for (const metrics of [
     { interval_ms: 15000, stale_after_ms: 200 },
     { interval_ms: 15000 },
@@ -227,7 +228,7 @@ interface Pool {
 }
 
 for (const pool of (JSON.parse(page("BC-34.json")) as { pools: Pool[] }).pools) {
-  test(`late reports: ${pool.name}`, () => {
+  test(`late reports: ${pool.name} (BC-34)`, () => {
     const clock = new ManualClock();
     const names = pool.hosts.map((_, i) => `10.0.0.${i + 1}:8000`);
     const gateway = endpoint(

@@ -39,7 +39,7 @@ function warnings(gateway: Gateway): string[] {
 const pollers = (calls: Call[]): Set<Root> => new Set(calls.map((call) => call.root));
 
 for (const workers of [1, 9]) {
-  test(`each server is scraped once an interval, with jitter, by one of ${workers} VMs`, () => {
+  test(`each server is scraped once an interval, with jitter, by one of ${workers} VMs (BC-38)`, () => {
     const { gateway, calls } = polled({ workers });
     gateway.host.advance(60_000);
     assert.equal(pollers(calls).size, 1);
@@ -64,7 +64,7 @@ for (const [how, end] of [
   ["is reloaded", (root: Root) => root.vm.reload()],
   ["gets another configuration", (root: Root) => root.configure(root.config)],
 ] as const) {
-  test(`when the polling VM ${how}, polls go on within 5 s`, () => {
+  test(`when the polling VM ${how}, polls go on within 5 s (BC-38)`, () => {
     const { gateway, calls } = polled({ workers: 8 });
     gateway.host.advance(10_000);
     end((calls[0] as Call).root);
@@ -82,7 +82,7 @@ for (const [how, end] of [
   });
 }
 
-test("a metrics cluster that doesn't exist is counted and told once; traffic goes on", () => {
+test("a metrics cluster that doesn't exist is counted and told once; traffic goes on (BC-38)", () => {
   const { gateway, calls } = polled({ workers: 3, clusters: [] });
   gateway.host.advance(30_000);
   assert.equal(calls.length, 0);
@@ -137,7 +137,7 @@ test("one server that fails doesn't age the others, and comes back", () => {
   assert.equal(gateway.stat("stale_hosts"), 0);
 });
 
-test("changes that collide are both kept", () => {
+test("changes that collide are both kept (BC-38)", () => {
   let waiting = 0;
   const { gateway } = polled({}, (call) =>
     call.respond(200, `vllm:num_requests_running 1\nvllm:num_requests_waiting ${waiting}\n`),

@@ -78,7 +78,7 @@ function shared(a: Result, b: Result): number {
   return Math.max(0, ...a.chain.filter(({ id }) => ids.has(id)).map(({ bytes }) => bytes));
 }
 
-test("each body gives its facts", async () => {
+test("each body gives its facts (BC-01, BC-04, BC-05, BC-06, BC-08, BC-16)", async () => {
   const table: [name: string, facts: Record<string, number | string>][] = [
     ["BC-01a", { model: "qwen3-32b-instruct", stream: 1, promptCodePoints: 417 }],
     ["BC-01b", { model: "qwen3-32b-instruct", hasTools: 1, promptCodePoints: 68 }],
@@ -105,27 +105,27 @@ test("each body gives its facts", async () => {
   }
 });
 
-test("the user at the top counts, not one in a schema", async () => {
+test("the user at the top counts, not one in a schema (BC-01)", async () => {
   for (const name of ["BC-01a", "BC-01b"]) {
     await fixture(name);
     assert.equal(hashFact("userHash"), hashOf("desk-7"));
   }
 });
 
-test("spelling doesn't change the conversation, images do", async () => {
+test("spelling doesn't change the conversation, images do (BC-04, BC-08)", async () => {
   assert.equal((await fixture("BC-08a")).key, (await fixture("BC-08b")).key);
   assert.notEqual((await fixture("BC-04a")).key, (await fixture("BC-04b")).key);
   assert.equal((await fixture("BC-04a")).key, (await fixture("BC-04a")).key);
 });
 
-test("a nonce line ahead of the system prompt hides nothing", async () => {
+test("a nonce line ahead of the system prompt hides nothing (BC-16)", async () => {
   const a = await fixture("BC-16a");
   const b = await fixture("BC-16b");
   assert.equal(a.key, b.key);
   assert.deepEqual(b.chain.slice(0, a.chain.length), a.chain);
 });
 
-test("prefixes are shared from the start, by position and role", async () => {
+test("prefixes are shared from the start, by position and role (BC-18)", async () => {
   const [a, b, c] = [await fixture("BC-18a"), await fixture("BC-18b"), await fixture("BC-18c")];
   assert.ok(shared(a, b) >= 1900);
   assert.equal(shared(a, c), 0);
@@ -136,7 +136,7 @@ test("prefixes are shared from the start, by position and role", async () => {
   assert.ok(shared(both, prompt("Fog again over the breakwater.")) >= 16);
 });
 
-test("unrelated short prompts share nothing", () => {
+test("unrelated short prompts share nothing (BC-19)", () => {
   const seen = new Map<bigint, string>();
   for (const one of ["wind", "berth", "radio", "gale", "rope", "keel", "fog"]) {
     for (const two of ["oar", "lamp", "sail", "tide", "dock"]) {
@@ -150,14 +150,14 @@ test("unrelated short prompts share nothing", () => {
   }
 });
 
-test("a byte order mark is passed over, other encodings are refused", () => {
+test("a byte order mark is passed over, other encodings are refused (BC-10)", () => {
   const json = '{"model":"m","messages":[{"role":"user","content":"Is the bridge open?"}]}';
   assert.equal(read(`\ufeff${json}`).model, "m");
   assert.equal(read(Buffer.from(json, "utf16le")).status, "malformed");
   assert.equal(read(Buffer.from([0x1f, 0x8b, 8, 0, 0])).status, "malformed");
 });
 
-test("size and place of a field don't matter", () => {
+test("size and place of a field don't matter (BC-01)", () => {
   const content = "ferry ".repeat(50_000);
   const body = {
     messages: [{ role: "user", content }],
@@ -170,7 +170,7 @@ test("size and place of a field don't matter", () => {
   assert.equal(hashFact("userHash"), hashOf("desk-7"));
 });
 
-test("a big image counts as one", () => {
+test("a big image counts as one (BC-04)", () => {
   const url = `data:image/png;base64,${"QUJD".repeat(500_000)}`;
   const content = [
     { type: "image_url", image_url: { url } },
@@ -181,7 +181,7 @@ test("a big image counts as one", () => {
   assert.equal(fact("images"), 1);
 });
 
-test("nesting is read to a bound, and never traps", () => {
+test("nesting is read to a bound, and never traps (BC-12)", () => {
   const nested = (depth: number) =>
     `{"x":${"[".repeat(depth)}${"]".repeat(depth)},"model":"m","messages":[{"role":"user","content":"deep"}]}`;
   for (const depth of [64, 1000, 16_383]) assert.equal(read(nested(depth)).model, "m");

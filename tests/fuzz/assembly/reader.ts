@@ -50,7 +50,7 @@ export function fixedAt(i: i32): u32 {
 }
 /** The conversation under `seed`; by its content alone, if `session` is 0. */
 export function conversation(seed: u64, session: u64): u64 {
-  return conversationKey(seed, session, facts);
+  return conversationKey(seed, session, facts.toolsHash, facts.systemHash, facts.firstUserHash);
 }
 export function hashOf(offset: i32, len: i32): u64 {
   return hashBytes(input + offset, len);
