@@ -18,6 +18,11 @@ export class Text {
     this.ptr = changetype<usize>(bytes);
     this.len = bytes.byteLength;
   }
+
+  /** As a string. Allocates: for messages. */
+  toString(): string {
+    return String.UTF8.decodeUnsafe(this.ptr, this.len);
+  }
 }
 
 /** The UTF-8 form of `s`. Allocates: for constants and configuration only. */

@@ -12,7 +12,7 @@ import { type FileResult, runFile, runSpecs } from "./test/run.ts";
 const REQUIRED = ["unit", "host", "filter", "fuzz", "llm", "e2e", "monitoring", "layout"];
 
 /** Files of these folders run alone: they measure time, or have threads of their own. */
-const ALONE = ["e2e", "browser", "bench", "start", "examples"];
+const ALONE = ["e2e", "browser", "doctor", "bench", "start", "examples"];
 
 /** Folders whose tests need no filter. */
 const WITHOUT_FILTER = ["layout", "llm", "tools", "bench"];

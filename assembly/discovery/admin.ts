@@ -84,6 +84,11 @@ export class ClustersReader extends JsonSink {
     return this.scanner.finish() == ScanState.Complete && this.seen;
   }
 
+  /** Whether the answer was whole JSON, whatever it held; after `finish`. */
+  get isWhole(): bool {
+    return this.scanner.finish() == ScanState.Complete;
+  }
+
   /** Hosts of the cluster. */
   get count(): i32 {
     return this.hosts.count;

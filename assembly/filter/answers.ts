@@ -12,6 +12,7 @@ import { Root } from "./root";
 import { Phase, Stream } from "./stream";
 
 const UPSTREAM_ADDRESS = path("upstream", "address");
+const ATTEMPTS = path("upstream", "request_attempt_count");
 const CODE_DETAILS = path("response", "code_details");
 const VIA_UPSTREAM = text("via_upstream");
 /** Details begin so where the host, or the connection to it, is at fault … */
@@ -120,13 +121,18 @@ export class Answers {
     const served = stream.served;
     const d = stream.decision;
     const enforced = root.config.routing.mode == RoutingMode.Enforce && d.choice.count > 0;
+    if (actual >= 0 && enforced && actual == served.slot) root.heed.followed();
     if (actual < 0 || actual == served.slot) return;
     if (enforced) {
       served.fellBack = true;
       d.reason = Reason.Fallback;
-      // Whoever stands before the one that served was tried and failed.
-      for (let i = 0; i < d.choice.count && d.choice.slots[i] != actual; i++) {
-        root.health.failed(d.choice.slots[i], FailureCause.Connect, now);
+      if (this.isFirstTry()) {
+        root.heed.passedOver(d.choice.slots[0], actual);
+      } else {
+        // Whoever stands before the one that served was tried and failed.
+        for (let i = 0; i < d.choice.count && d.choice.slots[i] != actual; i++) {
+          root.health.failed(d.choice.slots[i], FailureCause.Connect, now);
+        }
       }
     }
     if (served.slot >= 0) {
@@ -144,6 +150,11 @@ export class Answers {
     if (slot < 0) return hosts.add(outPtr, outLen, Source.Answers, now);
     hosts.touch(slot, now);
     return slot;
+  }
+
+  /** Whether Envoy says that it tried one host only. */
+  private isFirstTry(): bool {
+    return getProperty(ATTEMPTS) && outLen == 8 && load<u64>(outPtr) == 1;
   }
 
   private isFromUpstream(): bool {

@@ -12,6 +12,7 @@ import { MAX_HOSTS } from "../state/layout";
 import { Discovered } from "./discovered";
 import { Forget } from "./forget";
 import { Gauges } from "./gauges";
+import { badClusters, badEndpoint, badPage, noAnswer } from "./pollfault";
 import { DirectoryMatcher, Reports } from "./reports";
 import { Root } from "./root";
 import { Schedule } from "./schedule";
@@ -53,7 +54,9 @@ export class Poller {
   private gauges: Gauges;
   private forget: Forget;
   private refusalTold: bool = false;
-  private failureTold: bool = false;
+  private pageTold: bool = false;
+  private endpointTold: bool = false;
+  private discoveryTold: bool = false;
 
   constructor(private root: Root) {
     const fleet = root.fleet;
@@ -109,7 +112,9 @@ export class Poller {
     while (target < TARGETS && unchecked(this.tokens[target]) != token) target++;
     if (target >= TARGETS) return;
     unchecked((this.tokens[target] = 0));
-    const good = headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS) && isOk();
+    const answers = headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS);
+    const good = answers && isOk();
+    const status = answers && !good ? String.UTF8.decodeUnsafe(outPtr, outLen) : "";
     const read =
       good &&
       (target == FOR_DISCOVERY
@@ -120,7 +125,7 @@ export class Poller {
     if (read) {
       this.schedule.succeeded(target);
     } else {
-      this.failed(target, nowMs);
+      this.failed(target, good, status, nowMs);
     }
   }
 
@@ -160,6 +165,7 @@ export class Poller {
     headers.addText(METHOD, GET);
     headers.addText(PATH, discovery.path);
     headers.addText(AUTHORITY, discovery.cluster);
+    this.root.stats.discoveryPolls.add(1);
     const token = httpCall(discovery.cluster, headers, 0, 0, discovery.timeoutMs);
     this.sent(FOR_DISCOVERY, token, nowMs, "discovery");
   }
@@ -169,32 +175,65 @@ export class Poller {
     unchecked((this.sentMs[target] = nowMs));
     if (token != 0) return;
     const status = outLen;
-    this.schedule.failed(target, nowMs);
-    this.root.stats.scrapeFailures.add(1);
+    this.countFailure(target, nowMs);
     if (this.refusalTold) return;
     // Once: the statistic goes on counting.
     this.refusalTold = true;
+    const config = this.root.config;
+    const cluster = section == "metrics" ? config.metrics.cluster : config.discovery.cluster;
     logWarn(
-      `warmroute: ${section}.cluster: Envoy refused the call (status ${status}); expected the name of a cluster in its configuration`,
+      `warmroute: ${section}.cluster: Envoy refused a call to ${cluster.toString()} (status ${status}); ` +
+        `expected the name of a cluster in its configuration`,
     );
   }
 
-  private failed(target: i32, nowMs: f64): void {
+  /**
+   * A poll brought nothing usable: told once for each kind, when that has happened a few times in a row.
+   * @param good an answer came, but nothing in it could be used  @param status of an answer that wasn't 200
+   */
+  private failed(target: i32, good: bool, status: string, nowMs: f64): void {
+    this.countFailure(target, nowMs);
+    if (this.schedule.failuresOf(target) < WARN_AFTER || this.isTold(target)) return;
+    const config = this.root.config;
+    let why: string;
+    if (target == FOR_DISCOVERY) {
+      const d = config.discovery;
+      why = good
+        ? badClusters(this.clusters, config)
+        : noAnswer("discovery", d.cluster.toString(), d.path.toString(), status);
+      this.discoveryTold = true;
+    } else {
+      const m = config.metrics;
+      const endpoint = this.endpointReader;
+      const isEndpoint = target == FOR_ENDPOINT;
+      why = !good
+        ? noAnswer("metrics", this.asked(target), m.path.toString(), status)
+        : isEndpoint && endpoint
+          ? badEndpoint(endpoint, config)
+          : badPage(config);
+      if (isEndpoint) this.endpointTold = true;
+      else this.pageTold = true;
+    }
+    logWarn(`warmroute: ${why}. Further failures are counted, not logged.`);
+  }
+
+  private countFailure(target: i32, nowMs: f64): void {
     this.schedule.failed(target, nowMs);
-    this.root.stats.scrapeFailures.add(1);
-    if (this.failureTold || this.schedule.failuresOf(target) < WARN_AFTER) return;
-    this.failureTold = true;
-    const hosts = this.root.fleet.hosts;
-    const whose =
-      target == FOR_DISCOVERY
-        ? "discovery"
-        : target == FOR_ENDPOINT
-          ? "the metrics endpoint"
-          : "metrics of " +
-            String.UTF8.decodeUnsafe(hosts.addressPtr(target), hosts.addressLen(target));
-    logWarn(
-      `warmroute: ${whose}: ${WARN_AFTER} polls in a row brought nothing usable; further ones are counted, not logged`,
-    );
+    const stats = this.root.stats;
+    stats.scrapeFailures.add(1);
+    if (target == FOR_DISCOVERY) stats.discoveryFailures.add(1);
+  }
+
+  private isTold(target: i32): bool {
+    if (target == FOR_DISCOVERY) return this.discoveryTold;
+    return target == FOR_ENDPOINT ? this.endpointTold : this.pageTold;
+  }
+
+  /** The cluster that was asked, and which of its hosts. */
+  private asked(target: i32): string {
+    const cluster = this.root.config.metrics.cluster.toString();
+    if (target >= MAX_HOSTS) return cluster;
+    return `${cluster}, host ${this.root.addressOf(target)}`;
   }
 
   private readPage(slot: i32, size: i32, nowMs: f64): bool {

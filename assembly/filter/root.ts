@@ -22,6 +22,7 @@ import { Explain } from "./explain";
 import { Feedback } from "./feedback";
 import { Fleet, fleetOf } from "./fleet";
 import { Health } from "./health";
+import { Heed } from "./heed";
 import { Hearing, endHearing, setHearing } from "./hearing";
 import { Held } from "./held";
 import { Intake } from "./intake";
@@ -45,6 +46,7 @@ export class Root extends RootContext {
   readonly answers: Answers = new Answers(this);
   readonly feedback: Feedback = new Feedback(this);
   readonly status: Status = new Status(this);
+  readonly heed: Heed = new Heed(this);
   readonly admission: Admission = new Admission(this);
   readonly pool: Pool = new Pool(this);
   readonly heldStreams: Held = new Held(this);
@@ -194,6 +196,12 @@ export class Root extends RootContext {
   carried(slot: i32, ptr: usize, len: i32, now: f64): void {
     const poller = this.poller;
     if (poller) poller.carried(slot, ptr, len, now);
+  }
+
+  /** `ip:port` of a host. Allocates: for messages. */
+  addressOf(slot: i32): string {
+    const hosts = this.fleet.hosts;
+    return String.UTF8.decodeUnsafe(hosts.addressPtr(slot), hosts.addressLen(slot));
   }
 
   /** Writes the list of chosen hosts, best first, comma between; returns its length. */

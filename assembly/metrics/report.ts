@@ -35,6 +35,9 @@ export class MetricsReader extends SampleSink {
   count: i32 = 0;
   /** Samples of wanted metrics, of known hosts. */
   matched: i32 = 0;
+  /** Samples of wanted metrics without the host label, and with one that names no known host. */
+  unlabelled: i32 = 0;
+  strange: i32 = 0;
   private series: SeriesTable;
   private models: ModelList;
   private textParser!: TextParser;
@@ -82,6 +85,8 @@ export class MetricsReader extends SampleSink {
   begin(nowMs: f64): void {
     this.nowMs = nowMs;
     this.matched = 0;
+    this.unlabelled = 0;
+    this.strange = 0;
     this.count = 0;
     this.series.reset();
     for (let i = 0; i < this.maxHosts; i++) unchecked((this.slots[i] = -1));
@@ -239,9 +244,15 @@ export class MetricsReader extends SampleSink {
   private findSlot(labels: LabelSet): i32 {
     const matcher = this.matcher;
     const at = labels.find(this.hostLabel);
-    if (!matcher || at < 0) return -1;
+    if (!matcher || at < 0) {
+      this.unlabelled++;
+      return -1;
+    }
     const host = matcher.find(labels.valuePtr(at), labels.valueLen(at));
-    if (host < 0 || host >= this.maxHosts) return -1;
+    if (host < 0 || host >= this.maxHosts) {
+      this.strange++;
+      return -1;
+    }
     const fresh = unchecked(this.slots[host]) < 0;
     const slot = this.slotOf(host);
     if (fresh) {

@@ -11,6 +11,9 @@ export class Stats {
   private rejections: StaticArray<Counter> = new StaticArray<Counter>(REASONS);
   readonly scrapes: Counter = zero("scrapes_total");
   readonly scrapeFailures: Counter = zero("scrape_failures_total");
+  /** Polls of Envoy's admin interface; failed ones count as failed scrapes too. */
+  readonly discoveryPolls: Counter = zero("discovery_polls_total");
+  readonly discoveryFailures: Counter = zero("discovery_failures_total");
   readonly staleHosts: Gauge = Gauge.define("warmroute.stale_hosts");
   readonly tableEntries: Gauge = Gauge.define("warmroute.table_entries");
   readonly tableEvictions: Counter = zero("table_evictions_total");
@@ -21,6 +24,8 @@ export class Stats {
   readonly internalErrors: Counter = zero("internal_errors_total");
   /** Requests routed by headers alone because this Envoy can't hold headers while a body is read. */
   readonly headersNotHeld: Counter = zero("headers_not_held_total");
+  /** Requests that another host served than the one chosen, though no try had failed: Envoy doesn't follow the choice. */
+  readonly choicesIgnored: Counter = zero("choices_ignored_total");
   readonly queueLength: Gauge = Gauge.define("warmroute.queue_length");
   /** Gateways that are to be heard, and that are. */
   readonly peers: Gauge = Gauge.define("warmroute.peers");

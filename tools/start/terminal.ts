@@ -30,6 +30,18 @@ export function padStart(text: string, columns: number): string {
   return " ".repeat(Math.max(0, columns - width(text))) + text;
 }
 
+/** Lines of at most `columns`, broken between words; a longer word stays whole. */
+export function wrap(text: string, columns: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines[lines.length - 1] ?? "";
+    if (line === "") lines[lines.length - 1] = word;
+    else if (width(line) + 1 + width(word) <= columns) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /** A bar of `columns` for a share of 0..1, in eighths of a column. */

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import test, { after } from "node:test";
+import { examine } from "../../tools/doctor/examine.ts";
+import type { EnvoyProcess } from "../../tools/envoy/process.ts";
+import { ROOT } from "../../tools/paths.ts";
+import { gateway, merge, post } from "../e2e/harness.ts";
+import { startServers } from "../llm/fleet.ts";
+import { MISTAKES } from "./errors.ts";
+
+const fleet = await startServers(3, { timeScale: 50 });
+after(() => fleet.stop());
+
+/** Everything has to be told by then; it is told within seconds. */
+const NOTICED_MS = 20_000;
+const WATCH_MS = 1000;
+
+let serial = 0;
+
+async function ask(envoy: EnvoyProcess): Promise<void> {
+  const content = `Question ${serial++}`;
+  const body = { model: "m", messages: [{ role: "user", content }], max_tokens: 2 };
+  assert.equal((await post(envoy.port, body)).status, 200);
+}
+
+const adminOf = ({ adminPort }: EnvoyProcess) => `http://127.0.0.1:${adminPort}`;
+
+/** `npm run doctor` without npm. */
+function doctor(...args: string[]) {
+  const program = ["--import", "tsx", "tools/doctor/main.ts", ...args];
+  return new Promise<{ status: unknown; stdout: string; stderr: string }>((resolve) => {
+    execFile(process.execPath, program, { cwd: ROOT }, (error, stdout, stderr) =>
+      resolve({ status: error?.code ?? 0, stdout, stderr }),
+    );
+  });
+}
+
+test("the doctor finds nothing wrong with what ships", async () => {
+  const envoy = await gateway(fleet.addresses, {
+    discovery: { source: "envoy_admin" },
+    metrics: { source: "hosts" },
+  });
+  for (let i = 0; i < 30; i++) await ask(envoy);
+  const { status, stdout } = await doctor("--admin", adminOf(envoy), "--seconds", "2");
+  assert.equal(status, 0, stdout);
+  assert.match(stdout, /ok {2} +Envoy +version \d+\.\d+\.\d+, live/);
+  assert.match(stdout, /servers +3, all healthy/);
+  assert.match(stdout, /\d+ ok, 0 warnings, 0 failures/);
+  const filter = /^ {18}# <filter>\n[\s\S]*?^ {18}# <\/filter>\n/m;
+  const bare = await gateway(fleet.addresses, {}, { edit: (yaml) => yaml.replace(filter, "") });
+  const without = await doctor("--admin", adminOf(bare), "--seconds", "0");
+  assert.equal(without.status, 1);
+  assert.match(without.stdout, /FAIL {2}filter +no listener has warmroute/);
+  await bare.stop();
+  await envoy.stop();
+  const nobody = await doctor("--admin", adminOf(envoy));
+  assert.equal(nobody.status, 2);
+  assert.match(nobody.stderr, /127\.0\.0\.1:\d+\/server_info does not answer/);
+  for (const args of [["--admin", "127.0.0.1:9901"], ["--seconds", "soon"], ["--unknown"]]) {
+    assert.equal((await doctor(...args)).status, 2, args.join(" "));
+  }
+});
+
+for (const { name, configuration = {}, edit, envoy: options, log, statistic, checks } of MISTAKES) {
+  test(`${name}: log and doctor say what to do, and requests are served`, async () => {
+    const envoy = await gateway(fleet.addresses, merge({ debug_headers: false }, configuration), {
+      ...options,
+      ...(edit === undefined ? {} : { edit }),
+    });
+    const deadline = Date.now() + NOTICED_MS;
+    while (!log.every((line) => line.test(envoy.log()))) {
+      assert.ok(Date.now() < deadline, `in vain for ${log}: ${envoy.log()}`);
+      await ask(envoy);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const stats = await envoy.stats();
+    assert.ok(stats.sum(statistic) > 0, statistic);
+    assert.equal(stats.sum("warmroute_internal_errors_total"), 0);
+    const findings = await examine(adminOf(envoy), WATCH_MS);
+    for (const [check, level, says] of checks) {
+      const found = findings.find((finding) => finding.name === check && finding.level === level);
+      assert.ok(found, `no ${level} ${check}: ${JSON.stringify(findings)}`);
+      assert.match(`${found.says} ${found.remedy}`, says);
+      assert.ok(found.remedy.length > 10);
+    }
+    // What is well is not blamed.
+    const known = checks.map(([check]) => check);
+    const blamed = findings.filter(({ level, name }) => level === "fail" && !known.includes(name));
+    assert.deepEqual(blamed, []);
+    // Told once by each of the VMs that see it, not with every request.
+    assert.ok((envoy.log().match(/warmroute: \w+/g) ?? []).length <= 6, envoy.log());
+    await envoy.stop();
+  });
+}
