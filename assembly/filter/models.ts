@@ -1,5 +1,5 @@
 import { Candidates } from "../policy/candidates";
-import { HostRecord, NameKind } from "../state/hostrecord";
+import { HostModels, NameKind } from "../state/hostmodels";
 import { HostStates } from "../state/hoststates";
 import { MAX_HOSTS } from "../state/layout";
 
@@ -30,7 +30,7 @@ export class Models {
     let adapted = false;
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot])) continue;
-      const kind = HostRecord.kindOf(this.states.at(slot), model);
+      const kind = HostModels.kindOf(this.states.at(slot), model);
       unchecked((this.kinds[slot] = kind));
       if (kind == NameKind.Model) served = true;
       else if (kind != NameKind.None) adapted = true;
@@ -44,7 +44,7 @@ export class Models {
     let excluded = 0;
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot]) || unchecked(this.kinds[slot]) != NameKind.None) continue;
-      if (HostRecord.models(this.states.at(slot)) == 0) continue;
+      if (HostModels.count(this.states.at(slot)) == 0) continue;
       unchecked((c.usable[slot] = 0));
       excluded++;
     }
@@ -68,10 +68,10 @@ export class Models {
   }
 
   private noteBases(at: usize): void {
-    const count = HostRecord.models(at);
+    const count = HostModels.count(at);
     for (let i = 0; i < count && this.baseCount < BASES; i++) {
-      const hash = HostRecord.model(at, i);
-      if (HostRecord.kind(at, i) != NameKind.Model || this.isBase(hash)) continue;
+      const hash = HostModels.hash(at, i);
+      if (HostModels.kind(at, i) != NameKind.Model || this.isBase(hash)) continue;
       unchecked((this.bases[this.baseCount++] = hash));
     }
   }
@@ -84,12 +84,12 @@ export class Models {
   /** Whether the server has a base model of the adapter's holders, or either side's is unknown. */
   private hasBase(at: usize): bool {
     if (this.baseCount == 0) return true;
-    const count = HostRecord.models(at);
+    const count = HostModels.count(at);
     let known = false;
     for (let i = 0; i < count; i++) {
-      if (HostRecord.kind(at, i) != NameKind.Model) continue;
+      if (HostModels.kind(at, i) != NameKind.Model) continue;
       known = true;
-      if (this.isBase(HostRecord.model(at, i))) return true;
+      if (this.isBase(HostModels.hash(at, i))) return true;
     }
     return !known;
   }

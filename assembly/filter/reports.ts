@@ -2,7 +2,8 @@ import { HostMatcher, isAtIp } from "../metrics/matcher";
 import { OrcaReader } from "../metrics/orca";
 import { HostReport } from "../metrics/report";
 import { HostDirectory, Source } from "../state/hosts";
-import { HOST_MODELS, HostRecord, NameKind } from "../state/hostrecord";
+import { HOST_MODELS, HostModels, NameKind } from "../state/hostmodels";
+import { HostRecord } from "../state/hostrecord";
 import { CAS_ATTEMPTS } from "../state/layout";
 import { noteCasGaveUp } from "../state/record";
 import { Fleet } from "./fleet";
@@ -159,14 +160,14 @@ export class Reports {
     let count = 0;
     for (let i = 0; i < report.modelCount && count < HOST_MODELS; i++) {
       if (report.isAdapter(i)) continue;
-      HostRecord.setModel(at, count++, report.modelHash(i), <u8>NameKind.Model);
+      HostModels.set(at, count++, report.modelHash(i), <u8>NameKind.Model);
     }
     for (let i = 0; i < report.modelCount && count < HOST_MODELS; i++) {
       if (!report.isAdapter(i)) continue;
       const kind = report.modelLoaded(i) ? NameKind.LoadedAdapter : NameKind.WaitingAdapter;
-      HostRecord.setModel(at, count++, report.modelHash(i), <u8>kind);
+      HostModels.set(at, count++, report.modelHash(i), <u8>kind);
     }
-    HostRecord.setModels(at, count);
+    HostModels.setCount(at, count);
   }
 }
 

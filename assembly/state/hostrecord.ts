@@ -1,3 +1,5 @@
+import { MODELS_END } from "./hostmodels";
+
 /**
  * What all workers know of one server: its last report, its health, and what was learned of its speed.
  *
@@ -8,26 +10,10 @@
  *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
  *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
  * 112 joined ms 8 · models 2 · 2 · pushed back until s 4 · flushed clock 8 · gpu sample time ms 8
- * 144 learned ms 8 · others running 4 · waiting 4 · the same of the report before 4 · 4 · HOST_MODELS × (model hash 8) · HOST_MODELS × (kind 1)
+ * 144 learned ms 8 · others running 4 · waiting 4 · the same of the report before 4 · 4 · models (hostmodels.ts)
  * ```
  */
-/** Models and adapters that are kept per server. */
-export const HOST_MODELS: i32 = 32;
-const HASHES: i32 = 168;
-const KINDS: i32 = HASHES + HOST_MODELS * 8;
-export const HOST_RECORD_BYTES: i32 = HASHES + HOST_MODELS * 9;
-
-/** What a server said of a name. */
-export const enum NameKind {
-  /** Nothing. */
-  None = 0,
-  /** A base model that it serves. */
-  Model = 1,
-  /** An adapter that requests wait for. */
-  WaitingAdapter = 2,
-  /** An adapter that is loaded. */
-  LoadedAdapter = 3,
-}
+export const HOST_RECORD_BYTES: i32 = MODELS_END;
 
 /** Why requests to a server failed last. */
 export const enum FailureCause {
@@ -312,36 +298,5 @@ export class HostRecord {
   @inline
   static setPushedBackUntilS(at: usize, v: u32): void {
     store<u32>(at + 124, v);
-  }
-  /** Models and adapters that it names; 0 = it names none. */
-  @inline
-  static models(at: usize): i32 {
-    return <i32>load<u16>(at + 120);
-  }
-  @inline
-  static setModels(at: usize, v: i32): void {
-    store<u16>(at + 120, <u16>min(v, HOST_MODELS));
-  }
-  @inline
-  static model(at: usize, i: i32): u64 {
-    return load<u64>(at + <usize>(HASHES + i * 8));
-  }
-  @inline
-  static kind(at: usize, i: i32): u8 {
-    return load<u8>(at + <usize>(KINDS + i));
-  }
-  @inline
-  static setModel(at: usize, i: i32, hash: u64, kind: u8): void {
-    store<u64>(at + <usize>(HASHES + i * 8), hash);
-    store<u8>(at + <usize>(KINDS + i), kind);
-  }
-
-  /** What the server says of a name: `NameKind`. */
-  static kindOf(at: usize, model: u64): u8 {
-    const count = HostRecord.models(at);
-    for (let i = 0; i < count; i++) {
-      if (HostRecord.model(at, i) == model) return HostRecord.kind(at, i);
-    }
-    return <u8>NameKind.None;
   }
 }

@@ -1,4 +1,5 @@
 /** The readers of servers' answers: one file, so that their test entry is compiled once. */
 import "./metrics.formats.ts";
-import "./metrics.usage.ts";
+import "./metrics.answers.ts";
+import "./metrics.streams.ts";
 import "./metrics.damage.ts";
