@@ -52,7 +52,7 @@ export class Answers {
     } else if (actual >= 0 && isPushBack(head)) {
       served.pushedBack = true;
       root.admission.pushedBack(actual, <f64>head.retryAfterS, now);
-    } else if (actual >= 0 && served.status >= 500) {
+    } else if (actual >= 0 && served.status >= 500 && !served.retried) {
       root.health.failed(actual, FailureCause.Answer, now);
     }
     if (actual >= 0 && head.orcaLen > 0) {
@@ -87,6 +87,8 @@ export class Answers {
     if (served.slot >= 0) {
       if (!served.complete && this.wasReset()) {
         root.health.failed(served.slot, FailureCause.Connect, now);
+      } else if (this.gaveUp(stream, now)) {
+        root.health.failed(served.slot, FailureCause.Answer, now);
       } else if (served.status == 0 || served.pushedBack) {
         root.health.abandoned(served.slot);
       } else if (served.complete && served.status < 500) {
@@ -96,15 +98,11 @@ export class Answers {
       if (usage) usage.finish();
       const account = root.fleet.account;
       const output = served.firstByteMs > 0 ? root.feedback.outputTokens(stream) : 0;
-      if (served.waiting) {
-        account.answered(
-          served.slot,
-          served.generation,
-          served.workMs,
-          stream.decision.isStream,
-          output,
-          now,
-        );
+      const isStream = stream.decision.isStream;
+      if (served.waiting && served.firstByteMs == 0) {
+        account.leftQueue(served.slot, served.generation, served.workMs, isStream, now);
+      } else if (served.waiting) {
+        account.answered(served.slot, served.generation, served.workMs, isStream, output, now);
       } else {
         account.finished(served.slot, served.generation, served.contextTokens, output, now);
       }
@@ -129,8 +127,10 @@ export class Answers {
       if (this.isFirstTry()) {
         root.heed.passedOver(d.choice.slots[0], actual);
       } else {
-        // Whoever stands before the one that served was tried and failed.
-        for (let i = 0; i < d.choice.count && d.choice.slots[i] != actual; i++) {
+        served.retried = true;
+        // Whoever stands before the one that served was tried and failed; unless all did: then it is the request's fault.
+        const tried = served.status < 500 ? d.choice.count : 0;
+        for (let i = 0; i < tried && d.choice.slots[i] != actual; i++) {
           root.health.failed(d.choice.slots[i], FailureCause.Connect, now);
         }
       }
@@ -177,6 +177,13 @@ export class Answers {
   private wasReset(): bool {
     if (!getProperty(CODE_DETAILS) || outLen < UPSTREAM_RESET.len) return false;
     return memory.compare(outPtr, UPSTREAM_RESET.ptr, UPSTREAM_RESET.len) == 0;
+  }
+
+  /** Whether the client left a host that answers nobody. Of an answer in one piece nothing is seen before its end. */
+  private gaveUp(stream: Stream, now: f64): bool {
+    const served = stream.served;
+    if (served.status != 0 || !stream.decision.isStream) return false;
+    return this.root.decider.isOverdue(served.slot, now);
   }
 
   private prepareUsage(stream: Stream, empty: bool): void {

@@ -22,6 +22,8 @@ const OPAQUE_CACHED_SHARE: f64 = 0.8;
 const CLEARLY: f64 = 1.1;
 /** System, user, assistant, user: from so many messages on a prompt holds an earlier turn. */
 const CONTINUED_MESSAGES: u32 = 4;
+/** First tokens later than this are not only slow, ms. */
+const OVERDUE_MS: f64 = 10000;
 /** Weight of one request in the running means, about the last fifty. */
 const MEAN_WEIGHT: f64 = 0.02;
 
@@ -91,6 +93,11 @@ export class Decider {
   /** Whether a host is known to have nothing to do. */
   isIdle(slot: i32): bool {
     return this.view.isIdle(this.candidates, slot);
+  }
+
+  /** Whether a host has sent no first token for so long that a client who leaves without one speaks against it. */
+  isOverdue(slot: i32, nowMs: f64): bool {
+    return this.view.overdueMs(this.candidates, slot, nowMs) > OVERDUE_MS;
   }
 
   /** Draws conclusions from the prompts that came: now and then. */

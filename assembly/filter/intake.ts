@@ -1,4 +1,4 @@
-import { Text, equalsText, lowerEquals, parseDecimal, text } from "../bytes";
+import { Text, equalBytes, equalsText, lowerEquals, parseDecimal, text } from "../bytes";
 import { Config } from "../config/config";
 import { parsePriority } from "../admission/priority";
 import { isInferencePath } from "../config/paths";
@@ -10,6 +10,7 @@ import {
   pairValuePtr,
   readPairs,
   removeHeader,
+  removeNamed,
 } from "../host/headers";
 import { hashBytes } from "../prefix/hash";
 
@@ -28,6 +29,8 @@ const RESPONSES = text("/responses");
 const CHARSET = text("charset=");
 const JSON_TYPE = text("json");
 const UTF = text("utf-8");
+/** Names of the filter's own: clients may send only those that the configuration reads. */
+const OWN = text("x-warmroute-");
 
 /** What the request's headers say. One a VM, filled for each request and read before the next. */
 export class Intake {
@@ -58,7 +61,7 @@ export class Intake {
   goalMs: f64 = 0;
 
   /**
-   * Reads the request's headers, and removes every copy of the routing header that the client sent.
+   * Reads the request's headers, and removes what only the filter may say: every copy of the routing header, and debug headers.
    * @returns false when the headers can't be read
    */
   read(config: Config): bool {
@@ -76,7 +79,10 @@ export class Intake {
     this.deadlineMs = 0;
     this.goalMs = 0;
     const count = readPairs(HeaderMap.Request);
-    if (count < 0) return false;
+    if (count < 0) {
+      removeHeader(HeaderMap.Request, config.routing.header);
+      return false;
+    }
     const sessions = config.affinity.headers;
     const tenant = config.affinity.tenantHeader;
     const routing = config.routing.header;
@@ -142,6 +148,9 @@ export class Intake {
         }
       }
       if (equalsText(name, length, routing)) steered = true;
+      else if (length >= OWN.len && equalBytes(name, OWN.len, OWN.ptr, OWN.len)) {
+        if (!isRead(config, name, length)) removeNamed(HeaderMap.Request, name, length);
+      }
     }
     if (steered) removeHeader(HeaderMap.Request, routing);
     this.inference = post && path;
@@ -181,6 +190,18 @@ export class Intake {
     const isUtf8 = len - from >= UTF.len && lowerEquals(ptr + from, UTF.len, UTF);
     if (!isUtf8) this.readable = indexOfLower(ptr + from, len - from, ASCII) == 0;
   }
+}
+
+/** Whether the configuration names this header as one of a client's. */
+function isRead(config: Config, name: usize, length: i32): bool {
+  const admission = config.admission;
+  if (equalsText(name, length, admission.priorityHeader)) return true;
+  if (equalsText(name, length, admission.tenantHeader)) return true;
+  if (equalsText(name, length, config.affinity.tenantHeader)) return true;
+  for (let i = 0; i < config.affinity.headers.length; i++) {
+    if (equalsText(name, length, config.affinity.headers[i])) return true;
+  }
+  return false;
 }
 
 /** A header's milliseconds; 0 where it states none. */

@@ -28,6 +28,8 @@ export class Served {
   pushedBack: bool = false;
   /** Another host than the first choice served it. */
   fellBack: bool = false;
+  /** It was tried at one server after another. */
+  retried: bool = false;
   /** The answer came to its end. */
   complete: bool = false;
 
@@ -49,6 +51,7 @@ export class Served {
     this.eventStream = false;
     this.pushedBack = false;
     this.fellBack = false;
+    this.retried = false;
     this.complete = false;
   }
 }

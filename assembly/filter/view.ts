@@ -20,6 +20,10 @@ const LATE_TIES: f64 = 2;
 /** What each request under way counts there besides its prefill, ms. */
 const SLOW_START_REQUEST_MS: f64 = 50;
 
+/** A host that owes answers may take this many times what its queue was expected to take, and so much longer, ms. */
+const SILENCE_FACTOR: f64 = 2;
+const SILENCE_MS: f64 = 1000;
+
 /** Fills the candidates of a choice from the shared tables. */
 export class View {
   private models: Models;
@@ -88,6 +92,10 @@ export class View {
       unchecked((c.prefillFactor[slot] = unchecked(speeds.prefill[slot])));
       unchecked((c.decodeFactor[slot] = unchecked(speeds.decode[slot])));
       unchecked((c.fill[slot] = Math.min(1, clock / capacity)));
+      if (this.deniesWork(slot, nowMs)) {
+        // As long again as nobody was answered nobody may be.
+        unchecked((c.pendingMs[slot] += this.fleet.account.silentMs(slot, nowMs)));
+      }
       const room = limited ? this.room(c, slot, capacity, nowMs) : Room.All;
       if (room != Room.All) this.isCrowded = true;
       unchecked((c.room[slot] = <u8>room));
@@ -115,6 +123,30 @@ export class View {
     return HostRecord.prefillFactor(this.fleet.states.at(slot)) > 0;
   }
 
+  /** Whether a host reports to have nothing to do, though requests were sent to it well before: they have got lost in it. */
+  private deniesWork(slot: i32, nowMs: f64): bool {
+    const silentMs = this.fleet.account.silentMs(slot, nowMs);
+    if (silentMs < SILENCE_MS) return false;
+    const at = this.fleet.states.at(slot);
+    if (HostRecord.sampleMs(at) < nowMs - silentMs / 2) return false;
+    return HostRecord.running(at) == 0 && HostRecord.waiting(at) == 0;
+  }
+
+  /** By how much the first answers that a host owes are late, as far as streams tell, ms. */
+  overdueMs(c: Candidates, slot: i32, nowMs: f64): f64 {
+    const account = this.fleet.account;
+    const workMs = account.queuedWorkMs(slot) + this.othersWorkMs(c, slot);
+    return account.silentMs(slot, nowMs) - SILENCE_FACTOR * workMs - SILENCE_MS;
+  }
+
+  /** Prefill of what others have waiting at a host, as it reported, ms. */
+  private othersWorkMs(c: Candidates, slot: i32): f64 {
+    const others = unchecked(c.waiting[slot]) * unchecked(c.freshness[slot]);
+    if (!(others > 0)) return 0;
+    const leastMs = WAITING_TOKENS * this.config.cost.prefillMsPerToken;
+    return others * Math.max(this.meanWorkMs, leastMs) * unchecked(c.prefillFactor[slot]);
+  }
+
   private room(c: Candidates, slot: i32, capacity: f64, nowMs: f64): Room {
     const at = this.fleet.states.at(slot);
     if (<f64>HostRecord.pushedBackUntilS(at) * 1000 > nowMs) return Room.None;
@@ -132,11 +164,8 @@ export class View {
       load.waiting += since;
       load.kvUsage += (since * this.meanWorkMs) / perTokenMs / capacity;
     }
-    const workMs = Math.max(this.meanWorkMs, WAITING_TOKENS * perTokenMs);
     load.isLearned = this.isLearned(slot);
-    const others = unchecked(c.waiting[slot]) * unchecked(c.freshness[slot]);
-    const othersMs = others > 0 ? others * workMs * unchecked(c.prefillFactor[slot]) : 0;
-    load.waitMs = unchecked(c.pendingMs[slot]) + othersMs;
+    load.waitMs = unchecked(c.pendingMs[slot]) + this.othersWorkMs(c, slot);
     return roomAt(load, this.limits);
   }
 

@@ -38,6 +38,11 @@ export function removeHeader(map: HeaderMap, name: Text): bool {
   return proxy_remove_header_map_value(map, name.ptr, name.len) == 0;
 }
 
+/** The same of a name that stands in memory. */
+export function removeNamed(map: HeaderMap, name: usize, length: i32): bool {
+  return proxy_remove_header_map_value(map, name, length) == 0;
+}
+
 /*
  * All headers at once, as the host serialises them (numbers little-endian):
  *

@@ -1,6 +1,7 @@
 import { Signal } from "../config/signals";
 import { ModelKind, ModelList } from "./models";
 import { SeriesTable } from "./series";
+import { capacity, requests } from "./values";
 
 /** What one host says about itself. NaN: it doesn't say; that is not zero. */
 export class HostReport {
@@ -55,8 +56,8 @@ export class HostReport {
 
   /** Fills the report of a host in a slot. */
   fill(series: SeriesTable, models: ModelList, slot: i32, nowMs: f64): void {
-    this.running = series.value(slot, Signal.Running);
-    this.waiting = series.value(slot, Signal.Waiting);
+    this.running = requests(series.value(slot, Signal.Running));
+    this.waiting = requests(series.value(slot, Signal.Waiting));
     this.kvUsage = series.value(slot, Signal.KvUsage);
     this.gpuUtilization = series.value(slot, Signal.GpuUtilization);
     this.prefixHits = series.value(slot, Signal.PrefixHits);
@@ -64,11 +65,11 @@ export class HostReport {
     this.promptTokens = series.value(slot, Signal.PromptTokens);
     this.generationTokens = series.value(slot, Signal.GenerationTokens);
     this.iterationTokens = series.value(slot, Signal.IterationTokens);
-    let capacity = series.value(slot, Signal.CapacityTokens);
-    if (isNaN(capacity)) {
-      capacity = series.value(slot, Signal.CacheBlocks) * series.value(slot, Signal.BlockTokens);
+    let tokens = series.value(slot, Signal.CapacityTokens);
+    if (isNaN(tokens)) {
+      tokens = series.value(slot, Signal.CacheBlocks) * series.value(slot, Signal.BlockTokens);
     }
-    this.capacityTokens = capacity > 0 ? capacity : NaN;
+    this.capacityTokens = capacity(tokens);
     const start = series.value(slot, Signal.StartTime);
     this.startTimeS = start > 0 ? start : NaN;
     const time = series.timeMs(slot);

@@ -2,7 +2,7 @@ import { Text, equalsText, lowerEquals, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
 import { JsonSink } from "../json/sink";
 import { numberOk, parseNumber } from "./number";
-import { share } from "./values";
+import { requests, share } from "./values";
 
 /** Response header that carries a load report. */
 export const ORCA_HEADER = "endpoint-load-metrics";
@@ -157,8 +157,8 @@ export class OrcaReader extends JsonSink {
   private take(name: usize, len: i32, value: f64): void {
     if (!(value >= 0) || value == Infinity) return;
     if (isOneOf(name, len, KV_USAGE)) this.kvUsage = share(value, 0);
-    else if (isOneOf(name, len, WAITING)) this.waiting = value;
-    else if (isOneOf(name, len, RUNNING)) this.running = value;
+    else if (isOneOf(name, len, WAITING)) this.waiting = requests(value);
+    else if (isOneOf(name, len, RUNNING)) this.running = requests(value);
     else if (isOneOf(name, len, GPU)) this.gpuUtilization = share(value, 0);
   }
 }

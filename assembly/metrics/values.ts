@@ -20,6 +20,20 @@ export function share(value: f64, scale: f64): f64 {
   return Math.min(value, 1);
 }
 
+/** Above these a report is nonsense, and as good as none: requests at one server, and tokens in its cache. */
+const REQUESTS_MAX: f64 = 1e6;
+const CAPACITY_MAX: f64 = 1e12;
+
+/** Requests at a server. @returns NaN for what can't be a number of them */
+export function requests(value: f64): f64 {
+  return value >= 0 && value <= REQUESTS_MAX ? value : NaN;
+}
+
+/** Tokens that a cache holds. @returns NaN for what can't be a number of them */
+export function capacity(value: f64): f64 {
+  return value > 0 && value <= CAPACITY_MAX ? value : NaN;
+}
+
 /** KV cache size from the labels of an info metric, NaN if they don't say. */
 export function cacheTokens(labels: LabelSet): f64 {
   const tokens = numberLabel(labels, CACHE_TOKENS);

@@ -1,4 +1,5 @@
 import { HostDirectory } from "./hosts";
+import { MAX_HOSTS } from "./layout";
 import { RowView, WorkerRow } from "./row";
 
 /** Most requests of one worker on one host that a row can count. */
@@ -13,6 +14,9 @@ const COUNT_MAX: i32 = 65535;
  * streamed answer is awaited, `newest` is the last time at which that host is known to have got on.
  */
 export class Account {
+  /** By slot: the last first token of this worker's requests there, or when the first of those that wait was sent, ms. */
+  private silentSinceMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+
   constructor(
     private hosts: HostDirectory,
     private row: WorkerRow,
@@ -27,6 +31,7 @@ export class Account {
     const box = this.box(slot);
     const waiting = RowView.waiting(box);
     const work = waiting > 0 ? RowView.workMs(box) : 0;
+    if (waiting == 0) unchecked((this.silentSinceMs[slot] = nowMs));
     const streams = RowView.streams(box);
     // A queue that is late stays so: what comes later doesn't make what was sent before any faster.
     if (streams == 0) {
@@ -51,6 +56,7 @@ export class Account {
   ): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
+    unchecked((this.silentSinceMs[slot] = nowMs));
     this.leaveQueue(box, workMs, isStream, nowMs);
     store<u16>(box + 2, <u16>min(RowView.decoding(box) + 1, COUNT_MAX));
     store<f32>(box + 12, <f32>(RowView.contextTokens(box) + contextTokens));
@@ -78,6 +84,7 @@ export class Account {
   ): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
+    unchecked((this.silentSinceMs[slot] = nowMs));
     this.leaveQueue(box, workMs, isStream, nowMs);
     store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
     this.row.touch();
@@ -98,6 +105,18 @@ export class Account {
     store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
     this.row.touch();
     this.row.publish(nowMs);
+  }
+
+  /** For how long this worker's requests have waited at a host while none of them got a first token, ms; 0: none waits. */
+  silentMs(slot: i32, nowMs: f64): f64 {
+    if (this.queuedWorkMs(slot) < 0) return 0;
+    return Math.max(0, nowMs - unchecked(this.silentSinceMs[slot]));
+  }
+
+  /** Expected prefill of this worker's requests that wait at a host, however long they have, ms; −1: none waits. */
+  queuedWorkMs(slot: i32): f64 {
+    const box = this.present(slot, this.hosts.generation(slot));
+    return box != 0 && RowView.waiting(box) > 0 ? RowView.workMs(box) : -1;
   }
 
   private box(slot: i32): usize {

@@ -11,8 +11,8 @@ export interface RequestOptions {
   agent?: Agent;
   /** The whole exchange may take this long; 30 s by default. */
   timeoutMs?: number;
-  /** Told of the answer's headers. */
-  onHeaders?: (headers: IncomingHttpHeaders) => void;
+  /** Told of the answer's headers and status. */
+  onHeaders?: (headers: IncomingHttpHeaders, status: number) => void;
   /** Told of each piece of the answer as it comes. */
   onData?: (chunk: Buffer) => void;
 }
@@ -50,7 +50,7 @@ export function send(options: RequestOptions): Promise<Answer> {
       reject(error);
     });
     request.on("response", (response) => {
-      options.onHeaders?.(response.headers);
+      options.onHeaders?.(response.headers, response.statusCode ?? 0);
       const chunks: Buffer[] = [];
       let firstByteMs = Number.NaN;
       response.on("data", (chunk: Buffer) => {

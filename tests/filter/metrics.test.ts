@@ -265,3 +265,18 @@ for (const pool of (JSON.parse(page("BC-34.json")) as { pools: Pool[] }).pools) 
     }
   });
 }
+
+test("counts that no server can have are taken for none: the others share the work", () => {
+  const hosts = hostNames(3);
+  const [first, liar, third] = hosts as [string, string, string];
+  const pages: Record<string, string> = Object.fromEntries(
+    hosts.map((host) => [host, vllm({ running: 0, waiting: 0, kv: 0 })]),
+  );
+  for (const lie of ["1e308", "-1", "NaN", "+Inf", "2000000"]) {
+    pages[liar] = `vllm:num_requests_running ${lie}\nvllm:num_requests_waiting ${lie}\n`;
+    const gateway = scraping(pages);
+    const open = Array.from({ length: 30 }, (_, i) => gateway.send(chat(`question ${i * 7919}`)));
+    const got = tally(open.map(({ target }) => target));
+    for (const host of [first, third]) assert.ok((got.get(host) ?? 0) >= 5, `${lie}: ${host}`);
+  }
+});

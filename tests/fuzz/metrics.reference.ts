@@ -1,4 +1,4 @@
-/** A second reader of Prometheus text, line by line with regular expressions, for three signals. */
+/** A second reader of Prometheus text, for three signals: line by line, for texts that no library takes. */
 
 /** Signals of the metrics that fuzzing spells, with the rank of each name. */
 const NAMES: Record<string, ["running" | "waiting" | "kvUsage", number]> = {
@@ -31,6 +31,9 @@ const LABEL = new RegExp(
 const QUOTED_NAME = new RegExp(`^[ \\t]*${STRING}[ \\t]*(,|(?=\\}))`, "s");
 const NUMBER = /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|nan|inf|infinity)$/i;
 
+/** More requests at one server are taken for nonsense. */
+const REQUESTS_MAX = 1e6;
+
 export type Totals = { running?: number; waiting?: number; kvUsage?: number };
 
 function unescaped(text: string): string {
@@ -47,7 +50,7 @@ function parseNumber(text: string): number | undefined {
   return Number(text);
 }
 
-interface Sample {
+export interface Sample {
   name: string;
   labels: Map<string, string>;
   value: number;
@@ -92,13 +95,22 @@ export function reference(bytes: Uint8Array): Totals {
   const text = Buffer.from(bytes)
     .toString("latin1")
     .replace(/^\xef\xbb\xbf/, "");
-  const series = new Map<string, { signal: keyof Totals; rank: number; value: number }>();
+  const samples: Sample[] = [];
   for (const raw of text.split("\n")) {
     if (raw.length > 16_384) continue;
     const line = raw.replace(/[ \t\r]+$/, "");
     const sample = /^[ \t]*#/.test(line) ? undefined : parseLine(line);
-    const known = sample === undefined ? undefined : NAMES[sample.name];
-    if (sample === undefined || known === undefined) continue;
+    if (sample !== undefined) samples.push(sample);
+  }
+  return totals(samples);
+}
+
+/** What samples say in total, however they were read. */
+export function totals(samples: readonly Sample[]): Totals {
+  const series = new Map<string, { signal: keyof Totals; rank: number; value: number }>();
+  for (const sample of samples) {
+    const known = NAMES[sample.name];
+    if (known === undefined) continue;
     const [signal, rank] = known;
     let value = sample.value;
     if (signal === "kvUsage") {
@@ -115,13 +127,16 @@ export function reference(bytes: Uint8Array): Totals {
       (rank === old.rank ? Number.isNaN(old.value) || value > old.value : rank < old.rank);
     if (better) series.set(key, { signal, rank, value });
   }
-  const totals: Totals = {};
+  const sums: Totals = {};
   let shares = 0;
   for (const { signal, value } of series.values()) {
     if (Number.isNaN(value)) continue;
     if (signal === "kvUsage") shares++;
-    totals[signal] = (totals[signal] ?? 0) + value;
+    sums[signal] = (sums[signal] ?? 0) + value;
   }
-  if (totals.kvUsage !== undefined) totals.kvUsage /= shares;
-  return totals;
+  if (sums.kvUsage !== undefined) sums.kvUsage /= shares;
+  for (const key of ["running", "waiting"] as const) {
+    if ((sums[key] ?? 0) > REQUESTS_MAX) delete sums[key];
+  }
+  return sums;
 }

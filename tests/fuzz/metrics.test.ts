@@ -3,3 +3,4 @@ import "./metrics.formats.ts";
 import "./metrics.answers.ts";
 import "./metrics.streams.ts";
 import "./metrics.damage.ts";
+import "./metrics.parsed.ts";

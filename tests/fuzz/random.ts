@@ -1,9 +1,12 @@
+/** Moves every seed, for runs that are to see other inputs: `npm run fuzz -- --seed N`. */
+const OFFSET = 1_000_003 * Number(process.env.FUZZ_SEED ?? 0);
+
 /** Seeded random numbers (mulberry32), so that every run repeats. */
 export class Random {
   private state: number;
 
   constructor(seed: number) {
-    this.state = seed >>> 0;
+    this.state = (seed + OFFSET) >>> 0;
   }
 
   /** A number in [0, 1). */

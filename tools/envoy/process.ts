@@ -31,6 +31,10 @@ export interface EnvoyOptions extends Omit<BootstrapOptions, "listenerPort" | "a
   edit?: (yaml: string) => string;
   /** Further arguments for Envoy. */
   args?: string[];
+  /** How long what is replaced may go on with its streams, in seconds; 1 by default. */
+  drainSeconds?: number;
+  /** Takes part in hot restarts: several Envoys with one `baseId`, each with the next `epoch` (0, 1, …). None by default. */
+  hotRestart?: { baseId: number; epoch: number };
 }
 
 const running = new Set<EnvoyProcess>();
@@ -93,11 +97,12 @@ export class EnvoyProcess {
     const yaml = renderBootstrap({ accessLog: join(this.folder, "access.log"), ...options });
     const config = join(this.folder, "envoy.yaml");
     writeFileSync(config, options.edit?.(yaml) ?? yaml);
+    const drainSeconds = options.drainSeconds ?? 1;
     const args = [
       ...envoy.prefix,
       ...["-c", config, "--concurrency", String(options.workers ?? 1)],
-      // No shared memory between Envoys: several run side by side and leave nothing behind.
-      ...["--disable-hot-restart", "--drain-time-s", "1", "--parent-shutdown-time-s", "2"],
+      ...restartArgs(options.hotRestart),
+      ...["--drain-time-s", `${drainSeconds}`, "--parent-shutdown-time-s", `${drainSeconds + 1}`],
       ...["--file-flush-interval-msec", "100"],
       ...["-l", options.logLevel ?? "warning", "--log-path", join(this.folder, "envoy.log")],
       ...(options.args ?? []),
@@ -206,6 +211,13 @@ export class EnvoyProcess {
     if (!this.#ended) this.#child.kill("SIGKILL");
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** Without hot restarts no memory is shared between Envoys: several run side by side and leave nothing behind. */
+function restartArgs(hotRestart: EnvoyOptions["hotRestart"]): string[] {
+  if (hotRestart === undefined) return ["--disable-hot-restart"];
+  const { baseId, epoch } = hotRestart;
+  return ["--base-id", String(baseId), "--restart-epoch", String(epoch)];
 }
 
 let cleaning = false;

@@ -1,0 +1,155 @@
+/** Servers that die, hang, slow down, break off or answer 500, under load: what clients see. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { FaultOrder } from "../llm/server.ts";
+import {
+  assertNothingLost,
+  assertSettled,
+  figure,
+  round,
+  served,
+  servers,
+  shipped,
+  until,
+  wait,
+} from "./faults.ts";
+import { Traffic } from "./traffic.ts";
+
+test("half of the servers are killed under load and return: nothing is lost", async () => {
+  const fleet = await servers(4);
+  const envoy = await shipped(fleet.addresses);
+  const traffic = new Traffic(envoy.port, { clients: 64 });
+  await wait(1000);
+  const killedMs = traffic.now();
+  await Promise.all([fleet.servers[0]?.kill(), fleet.servers[1]?.kill()]);
+  const dead = fleet.addresses.slice(0, 2);
+  await wait(1500);
+  const revivedMs = traffic.now();
+  await Promise.all([fleet.servers[0]?.revive(), fleet.servers[1]?.revive()]);
+  const backMs = await until("their return", () => served(traffic, dead, revivedMs));
+  await traffic.stop();
+  const named = traffic.since(killedMs).filter(({ choice, sentMs }) => {
+    return sentMs < revivedMs && dead.some((host) => choice.includes(host));
+  });
+  const lastNamedMs = Math.max(0, ...named.map(({ sentMs }) => sentMs - killedMs));
+  figure(
+    "2 of 4 servers killed",
+    traffic,
+    `out of all lists after ${round(lastNamedMs)} ms`,
+    backMs,
+  );
+  assertNothingLost(traffic);
+  assert.ok(lastNamedMs < 5000, `named ${lastNamedMs} ms after they died`);
+  await assertSettled(envoy);
+});
+
+test("all servers are gone and come back: refused at once, not held, and served again", async () => {
+  const fleet = await servers(3);
+  const envoy = await shipped(fleet.addresses);
+  const traffic = new Traffic(envoy.port, { clients: 8, pauseMs: 20 });
+  await wait(500);
+  await Promise.all(fleet.servers.map((server) => server.kill()));
+  const goneMs = traffic.now();
+  await wait(1500);
+  const revivedMs = traffic.now();
+  await Promise.all(fleet.servers.map((server) => server.revive()));
+  const backMs = await until("all of them", () =>
+    fleet.addresses.every((host) => served(traffic, [host], revivedMs)),
+  );
+  const lastMs = Math.max(...traffic.lost().map(({ endedMs }) => endedMs)) - revivedMs;
+  await wait(500);
+  await traffic.stop();
+  figure(
+    "all servers gone",
+    traffic,
+    `last refusal ${round(lastMs)} ms after they returned`,
+    backMs,
+  );
+  for (const { status, sentMs, endedMs } of traffic.lost()) {
+    assert.equal(status, 503);
+    assert.ok(sentMs >= goneMs - 500, "refused before they were gone");
+    assert.ok(endedMs - sentMs < 5000, `${endedMs - sentMs} ms until the refusal`);
+  }
+  assert.ok(lastMs < 8000, `refused ${lastMs} ms after they returned`);
+  await assertSettled(envoy);
+});
+
+test("a server that resets every request before its answer: each is served by another", async () => {
+  const { traffic, share } = await struck({ kind: "reset" });
+  figure("one resets before the answer", traffic, share);
+  assertNothingLost(traffic);
+});
+
+test("a server that answers 500 at once: each request is served by another, and it gets few", async () => {
+  const { traffic, share, bad } = await struck({ kind: "status", status: 500 });
+  figure("one answers 500", traffic, share);
+  assertNothingLost(traffic);
+  assert.ok(bad <= 40, `it got ${bad} requests`);
+});
+
+test("a server that breaks off its answers: few are hit, then it is set aside", async () => {
+  const { traffic, share } = await struck({ kind: "reset_mid_stream", afterTokens: 2 });
+  figure("one breaks off", traffic, share);
+  assertNothingLost(traffic);
+  assert.ok(traffic.broken().length > 0, "the fault met nobody");
+  assert.ok(traffic.broken().length <= 40, `${traffic.broken().length} broken off`);
+});
+
+test("a server that becomes ten times slower gets less, and nothing is lost", async () => {
+  const fleet = await servers(4);
+  const envoy = await shipped(fleet.addresses);
+  const traffic = new Traffic(envoy.port, { clients: 32 });
+  await wait(800);
+  const counts = () => fleet.stats().map(({ requests }) => requests);
+  await fleet.fault(1, { kind: "slow", factor: 10 });
+  await wait(1000);
+  const before = counts();
+  await wait(3000);
+  const during = counts().map((count, i) => count - (before[i] as number));
+  await traffic.stop();
+  const share = (during[1] as number) / during.reduce((sum, count) => sum + count);
+  figure("one of 4 is 10 times slower", traffic, `${round(share * 100)} % were sent there`);
+  assertNothingLost(traffic);
+  assert.ok(share < 0.15, `${share} of the requests`);
+  await assertSettled(envoy);
+});
+
+test("a server that takes requests and never answers: clients that wait there are few", async () => {
+  const fleet = await servers(4);
+  const envoy = await shipped(fleet.addresses);
+  const traffic = new Traffic(envoy.port, { clients: 32, timeoutMs: 5000 });
+  await wait(800);
+  await fleet.fault(1, { kind: "hang" });
+  await wait(3000);
+  await fleet.fault(1, { kind: "clear" });
+  await traffic.stop();
+  const hung = traffic.lost().length;
+  figure("one never answers", traffic, `${hung} waited in vain`);
+  assert.ok(hung <= 20, `${hung} waited in vain`);
+  assert.equal(traffic.broken().length, 0);
+  await assertSettled(envoy);
+});
+
+/** One of four servers has a fault for 2 s under load: what became of the traffic. */
+async function struck(order: FaultOrder) {
+  const fleet = await servers(4);
+  const envoy = await shipped(fleet.addresses);
+  const traffic = new Traffic(envoy.port, { clients: 32 });
+  await wait(800);
+  const struckMs = traffic.now();
+  await fleet.fault(1, order);
+  await wait(2000);
+  // What a fault turns away isn't counted by the server: the filter's lists tell.
+  const bad = traffic
+    .since(struckMs)
+    .filter(({ choice }) => choice.startsWith(fleet.addresses[1] as string)).length;
+  await fleet.fault(1, { kind: "clear" });
+  const clearedMs = traffic.now();
+  const host = fleet.addresses[1] as string;
+  const backMs = await until("its return", () => served(traffic, [host], clearedMs));
+  await traffic.stop();
+  await assertSettled(envoy);
+  const during = traffic.since(struckMs).filter(({ sentMs }) => sentMs < clearedMs).length;
+  const share = `${bad} of ${during} sent there first, back after ${round(backMs)} ms`;
+  return { traffic, share, bad };
+}

@@ -1,0 +1,117 @@
+/** What the tests of faults share: servers, a gateway as shipped with quick clocks, and its state afterwards. */
+import assert from "node:assert/strict";
+import { after } from "node:test";
+import type { EnvoyOptions, EnvoyProcess } from "../../tools/envoy/process.ts";
+import { type Fleet, startServers } from "../llm/fleet.ts";
+import type { LlmServerOptions } from "../llm/server.ts";
+import { type Configuration, gateway, merge, post } from "./harness.ts";
+import { errorsOf, type Traffic } from "./traffic.ts";
+
+export const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Servers whose answers' headers come with the first token, so that a request can be tried again until then. */
+export async function servers(
+  count: number,
+  options: Partial<LlmServerOptions> = {},
+): Promise<Fleet> {
+  const fleet = await startServers(count, { timeScale: 4, headersAt: "first_token", ...options });
+  after(() => fleet.stop());
+  return fleet;
+}
+
+/** Envoy's health checks at a quarter of a second instead of five. */
+export const quickChecks = (yaml: string) =>
+  yaml.replace(/interval: 5s/g, "interval: 0.25s").replace("- timeout: 2s", "- timeout: 0.25s");
+
+/** A gateway as shipped: hosts by discovery, health checks, scrapes; with the clocks of a test. */
+export async function shipped(
+  hosts: string[],
+  overrides: Configuration = {},
+  options: Partial<EnvoyOptions> = {},
+): Promise<EnvoyProcess> {
+  const configuration = merge(
+    {
+      hosts: [],
+      discovery: { source: "envoy_admin", interval_ms: 250, timeout_ms: 240 },
+      metrics: { source: "hosts", interval_ms: 250, timeout_ms: 240, stale_after_ms: 1500 },
+      health: { eject_ms: 1000 },
+      status: { path: "/warmroute" },
+    },
+    overrides,
+  );
+  const edit = options.edit ?? ((yaml: string) => yaml);
+  const envoy = await gateway(hosts, configuration, {
+    workers: 2,
+    ...options,
+    edit: (yaml) => edit(quickChecks(yaml)),
+  });
+  const most = Math.min(hosts.length, 3);
+  await until("all hosts", async () => (await listed(envoy)).length >= most);
+  return envoy;
+}
+
+/** The list that the filter sets now. */
+export async function listed(envoy: EnvoyProcess): Promise<string[]> {
+  const messages = [{ role: "user", content: "Who is there?" }];
+  const answer = await post(envoy.port, { model: "test-model", messages, max_tokens: 1 });
+  const choice = String(answer.headers["x-warmroute-choice"] ?? "");
+  return choice === "" ? [] : choice.split(",");
+}
+
+/** Waits until a condition holds, long enough for a busy machine; in milliseconds how long that took. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  limitMs = 30_000,
+): Promise<number> {
+  const started = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - started > limitMs) assert.fail(`in vain for ${what}`);
+    await wait(25);
+  }
+  return performance.now() - started;
+}
+
+/** Right after all requests have ended: nothing in flight, nothing queued, no inner failure. */
+export async function assertSettled(envoy: EnvoyProcess): Promise<number> {
+  const sum = async (name: string) => (await envoy.stats()).sum(name);
+  const tookMs = await until(
+    "no request in flight",
+    async () =>
+      (await sum("warmroute_in_flight")) === 0 && (await sum("warmroute_queue_length")) === 0,
+  ).catch(async () => {
+    const stats = await envoy.stats();
+    assert.deepEqual(
+      stats.find("warmroute_in_flight").filter(({ value }) => value !== 0),
+      [],
+      "in flight after all requests have ended",
+    );
+    assert.equal(stats.sum("warmroute_queue_length"), 0, "queued after all requests have ended");
+    return 0;
+  });
+  for (const { labels, value } of (await envoy.stats()).find("warmroute_in_flight")) {
+    assert.equal(value, 0, `in flight at ${labels.host}`);
+  }
+  assert.equal(await sum("warmroute_internal_errors_total"), 0, "inner failures");
+  return tookMs;
+}
+
+/** No request failed that could have been served. */
+export function assertNothingLost(traffic: Traffic): void {
+  const lost = traffic.lost();
+  assert.equal(lost.length, 0, `lost of ${traffic.outcomes.length}: ${errorsOf(lost)}`);
+}
+
+/** Whether each of the hosts has served a request that was sent after a moment. */
+export function served(traffic: Traffic, hosts: readonly string[], sinceMs: number): boolean {
+  return hosts.every((host) => traffic.since(sinceMs).some((outcome) => outcome.host === host));
+}
+
+/** Says what became of traffic under a fault, and how long recovery took in ms: for the report. */
+export function figure(fault: string, traffic: Traffic, words: string, backMs?: number): void {
+  const counts = `${traffic.outcomes.length} requests, ${traffic.lost().length} lost, ${traffic.broken().length} broken off`;
+  const back = backMs === undefined ? "" : `; back after ${round(backMs)} ms`;
+  console.log(`${fault}: ${counts}; ${words}${back}`);
+}
+
+export const round = (ms: number) => Math.round(ms);
