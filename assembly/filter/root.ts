@@ -6,7 +6,7 @@ import { BufferType, getBuffer } from "../host/buffers";
 import { nowMs, nowNs } from "../host/clock";
 import { RootContext, StreamContext } from "../host/contexts";
 import { HeaderMap, setHeader } from "../host/headers";
-import { logError, logWarn } from "../host/log";
+import { LogLevel, logEnabled, logError, logWarn } from "../host/log";
 import { collectSoon, outLen, outPtr } from "../host/memory";
 import { getProperty, path } from "../host/properties";
 import { mix } from "../prefix/hash";
@@ -29,6 +29,7 @@ import { Intake } from "./intake";
 import { PeerStream } from "./peerstream";
 import { Poller } from "./poll";
 import { Pool } from "./pool";
+import { tellPrices } from "./reasoning";
 import { Status } from "./status";
 import { Phase, Stream } from "./stream";
 import { TICK_MS, Ticker } from "./ticker";
@@ -63,6 +64,8 @@ export class Root extends RootContext {
   private poller: Poller | null = null;
   private exchange: Exchange | null = null;
   private tickedMs: f64 = 0;
+  /** Whether decisions are told in the log: asked for at ticks. */
+  private tellsPrices: bool = false;
   private casGaveUpSeen: u64 = 0;
   private filledSeen: u64 = 0;
   private evictedSeen: u64 = 0;
@@ -102,6 +105,7 @@ export class Root extends RootContext {
     const passedMs = now - this.tickedMs;
     if (passedMs >= 0 && passedMs < <f64>TICK_MS * 0.9) return;
     this.tickedMs = now;
+    this.tellsPrices = logEnabled(LogLevel.Debug);
     this.fleet.refresh(now);
     this.decider.learnHeavy();
     this.heldStreams.tick(now);
@@ -140,6 +144,7 @@ export class Root extends RootContext {
     const startNs = nowNs();
     const now = <f64>startNs / 1e6;
     this.decider.decide(d, reader, now);
+    if (this.tellsPrices) tellPrices(this, d);
     stream.phase = this.admission.judge(stream, reader, now);
     if (stream.phase == Phase.Sent) this.dispatch(stream, now);
     this.stats.decisionTime.record((nowNs() - startNs) / 1000);

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { WASM } from "../../tools/paths.ts";
 import type { Call } from "../host/calls.ts";
 import { ManualClock } from "../host/clock.ts";
-import { Host } from "../host/host.ts";
+import { Host, type HostOptions } from "../host/host.ts";
 import type { Stream } from "../host/stream.ts";
 import type { Root } from "../host/vm.ts";
 
@@ -26,6 +26,7 @@ export interface GatewayOptions {
   allowOnHeadersStopIteration?: boolean;
   clock?: ManualClock;
   clusters?: string[];
+  logLevel?: HostOptions["logLevel"];
 }
 
 export interface RequestOptions {
@@ -64,6 +65,7 @@ export class Gateway {
       clusters: options.clusters ?? ["llm", "envoy_admin"],
       allowOnHeadersStopIteration: options.allowOnHeadersStopIteration ?? true,
       ...(options.onCall ? { onCall: options.onCall } : {}),
+      ...(options.logLevel ? { logLevel: options.logLevel } : {}),
     });
     const config = JSON.stringify({
       hosts,
