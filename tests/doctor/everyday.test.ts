@@ -35,6 +35,21 @@ function doctor(...args: string[]) {
   });
 }
 
+test("at debug level the log tells what each server would take", async () => {
+  const envoy = await gateway(fleet.addresses);
+  await ask(envoy);
+  assert.doesNotMatch(envoy.log(), / prefill of /);
+  await fetch(`${adminOf(envoy)}/logging?wasm=debug`, { method: "POST" });
+  const price = String.raw`127\.0\.0\.1:\d+ \d+ ms = \d+ wait \+ \d+ prefill of \d+ \+ \d+ answer`;
+  const line = new RegExp(`warmroute: \\d+ tokens, cold: ${price}.* \\| ${price}.* \\| ${price}`);
+  for (let i = 0; i < 100 && !line.test(envoy.log()); i++) {
+    await ask(envoy);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.match(envoy.log(), line);
+  await envoy.stop();
+});
+
 test("the doctor finds nothing wrong with what ships", async () => {
   const envoy = await gateway(fleet.addresses, {
     discovery: { source: "envoy_admin" },

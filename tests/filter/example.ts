@@ -137,8 +137,20 @@ function table(cases: Case[]): string {
         return `| ${cells.join(" | ")} |`;
       });
   });
+  const [idle, short, long] = cases;
+  const of = (decided: Case | undefined, server: string) =>
+    decided?.servers.find((one) => one.server === server);
+  const [home, away] = ["A", "B"].map((server) => of(idle, server));
+  const ms = (value = Number.NaN) => `${number(value)} ms`;
+  const before =
+    `An example: the second turn of a conversation, ${number(idle?.promptTokens ?? 0)} tokens, whose first turn server A ` +
+    `answered. B and C are idle; speeds are the defaults, 0.055 ms per prompt token. In milliseconds, as the filter logs them:`;
+  const after =
+    `Computing the prompt anew takes ${ms(away?.prefillMs)}, and leaving home has a price of ` +
+    `${ms((away?.restMs ?? 0) - (home?.restMs ?? 0))}: a wait of ${ms(of(short, "A")?.waitMs)} is worth it, ` +
+    `one of ${ms(of(long, "A")?.waitMs)} isn't.`;
   const head = "| | server | waits | computes the prompt | answer and prices | expected |";
-  return [head, "|---|---|---|---|---|---|", ...rows].join("\n");
+  return [before, "", head, "|---|---|---|---|---|---|", ...rows, "", after].join("\n");
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
