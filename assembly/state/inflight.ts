@@ -12,7 +12,7 @@ import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
 const ROWS_PER_DECISION: i32 = 4;
 
 /** How much longer a host takes than since it last got on, as a share of that time. */
-const LATE_SHARE: f64 = 0.5;
+const LATE_SHARE: f64 = 0.35;
 
 /** What one other worker's row said when it was read last. */
 class OtherRow {
