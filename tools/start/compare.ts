@@ -92,7 +92,8 @@ async function run(
   const last = shown();
   if (isTerminal) console.log(liveView(title, last, nowMs(), seconds).join("\n"));
   console.log(summary(last).join("\n"));
-  console.log(`\n  ${seconds} s, seed ${seed}; the same requests went to both.\n`);
+  console.log(`\n  ${seconds} s, seed ${seed}; the same requests went to both.`);
+  console.log(`  In front of your own servers: npm start -- --hosts 10.0.0.1:8000,10.0.0.2:8000\n`);
   if (stopped.aborted) return 130;
   return last.every(({ figures }) => figures.done > 0 && figures.failed === 0) ? 0 : 1;
 }
