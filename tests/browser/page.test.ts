@@ -3,7 +3,9 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import test, { after } from "node:test";
 import { chromium, type Page } from "playwright-core";
-import { gateway, inParallel, post } from "../e2e/harness.ts";
+import { freePorts } from "../../tools/envoy/ports.ts";
+import { gateway, inParallel, post, send } from "../e2e/harness.ts";
+import { operators } from "../e2e/operators.ts";
 import { startServers } from "../llm/fleet.ts";
 
 /** Debian's name, and those of other systems. */
@@ -36,11 +38,13 @@ function table(page: Page, body: string): Promise<Record<string, string>[]> {
 test("the status page in a browser, over real traffic", { skip }, async () => {
   const fleet = await startServers(3, { timeScale: 20, engine: { cacheTokens: 20_000 } });
   after(() => fleet.stop());
-  const envoy = await gateway(fleet.addresses, {
-    status: { path: PATH },
-    metrics: { source: "hosts", interval_ms: 100, timeout_ms: 80 },
-    discovery: { source: "envoy_admin" },
-  });
+  const [port = 0] = await freePorts(1);
+  const metrics = { source: "hosts", interval_ms: 100, timeout_ms: 80 };
+  const envoy = await gateway(
+    fleet.addresses,
+    { metrics, discovery: { source: "envoy_admin" } },
+    { edit: (yaml) => operators(yaml, port, PATH), workers: 2 },
+  );
   let serial = 0;
   const traffic = (requests: number) =>
     inParallel(Array.from({ length: requests }), 4, async () => {
@@ -69,7 +73,10 @@ test("the status page in a browser, over real traffic", { skip }, async () => {
   });
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("request", (request) => asked.add(request.url()));
-  const url = `http://127.0.0.1:${envoy.port}${PATH}`;
+  const url = `http://127.0.0.1:${port}${PATH}`;
+  // Clients don't get it.
+  const seen = await send({ port: envoy.port, path: PATH });
+  assert.doesNotMatch(seen.body.toString(), /<title>warmroute/);
   await page.goto(url);
   await page.waitForSelector("#rows tr:nth-child(3)");
 
