@@ -12,7 +12,7 @@ export interface StartedFleet {
 }
 
 /** How long the servers may take to listen, in milliseconds. */
-const LISTEN_TIMEOUT_MS = 30_000;
+const LISTEN_TIMEOUT_MS = 90_000;
 
 /** Tokens per streamed event: fewer events leave the machine to Envoy. */
 const CHUNK_TOKENS = 4;
