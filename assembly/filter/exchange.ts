@@ -1,4 +1,4 @@
-import { text } from "../bytes";
+import { equalsText, text } from "../bytes";
 import { BufferType, getBuffer } from "../host/buffers";
 import { HeaderList, httpCall } from "../host/calls";
 import { HeaderMap, getHeader } from "../host/headers";
@@ -23,8 +23,9 @@ import { CAS_ATTEMPTS, MAX_HOSTS } from "../state/layout";
 import { isRecorded } from "../state/locations";
 import { noteCasGaveUp } from "../state/record";
 import { Decision } from "./decision";
-import { Members } from "./members";
+import { Members, Out } from "./members";
 import { Root } from "./root";
+import { SentLog } from "./sentlog";
 import { TICK_MS, Wish } from "./ticker";
 
 const METHOD = text(":method");
@@ -33,6 +34,7 @@ const PATH = text(":path");
 const AUTHORITY = text(":authority");
 const STATUS = text(":status");
 const OK = text("200");
+const CONFLICT = text("409");
 const CONTENT_TYPE = text("content-type");
 const BYTES = text("application/octet-stream");
 
@@ -54,6 +56,9 @@ export class Exchange {
   private positions: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   /** A placement of this worker's waits for the gap to pass. */
   private isWaiting: bool = false;
+  private log: SentLog = new SentLog();
+  /** Share of the other gateways that isn't heard, 0..1. */
+  missing: f64 = 0;
   private refusalTold: bool = false;
 
   constructor(private root: Root) {
@@ -118,30 +123,49 @@ export class Exchange {
     const silentMs = nowMs - outbox.pushedMs;
     if (members.count > 0 && (silentMs >= ALIVE_MS || silentMs < 0)) this.push(nowMs);
     const heard = this.root.fleet.peerLoads.heard;
-    this.root.decider.setMissing(missingShare(members.others(outbox.self), heard));
+    const others = members.others(outbox.self);
+    const missing = missingShare(others, heard);
+    this.missing = others > 0 ? missing : 0;
+    this.root.decider.setMissing(missing);
   }
 
   /** The answer, or failure, of a call; false where it wasn't one of these. */
   answered(token: u32, headerCount: i32, bodySize: i32, nowMs: f64): bool {
-    const members = this.members;
-    if (!members.answered(token)) return false;
-    const isGood =
-      headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS) && isOk() && bodySize > 0;
-    const isTaken = isGood && this.readAnswer(bodySize, nowMs);
-    members.judge(members.answeredMember, isTaken);
-    if (!isTaken) this.root.stats.peerFailures.add(1);
+    const out = this.members.answered(token);
+    if (!out) return false;
+    const isRead = headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS);
+    // It came before, if its answer did not: as good as taken.
+    const isKnown = isRead && equalsText(outPtr, outLen, CONFLICT);
+    const isTaken =
+      isKnown ||
+      (isRead && equalsText(outPtr, outLen, OK) && this.readAnswer(out, bodySize, nowMs));
+    this.members.judge(out.member, isTaken);
+    if (!isTaken) this.failed(out, nowMs);
     return true;
   }
 
-  private readAnswer(size: i32, nowMs: f64): bool {
+  /** A message may be lost: sends it once more. Its own number and time tell what of it still counts. */
+  private failed(out: Out, nowMs: f64): void {
+    this.root.stats.peerFailures.add(1);
+    const members = this.members;
+    if (out.isRepeat || out.member >= members.count || members.isFailing(out.member)) return;
+    const at = this.log.find(out.kept);
+    if (at == 0) return;
+    const kept = out.kept;
+    const again = this.send(out.member, at, out.length, nowMs);
+    if (!again) return;
+    again.kept = kept;
+    again.isRepeat = true;
+  }
+
+  private readAnswer(out: Out, size: i32, nowMs: f64): bool {
     if (!getBuffer(BufferType.CallResponseBody, 0, size)) return false;
     const at = outPtr;
     if (check(at, outLen) != Fault.None || Head.kind(at) != Kind.Taken) return false;
     const fleet = this.root.fleet;
     const gateway = Head.gateway(at);
-    const sentMs = Head.sentMs(at);
-    if (gateway == fleet.outbox.gateway) this.noteSelf(this.members.answeredMember);
-    else fleet.peerTable.measure(gateway, sentMs, this.members.answeredSentMs, nowMs);
+    if (gateway == fleet.outbox.gateway) this.noteSelf(out.member);
+    else fleet.peerTable.measure(gateway, Head.sentMs(at), out.sentMs, nowMs);
     return true;
   }
 
@@ -253,13 +277,15 @@ export class Exchange {
   private tell(length: i32, nowMs: f64): void {
     const members = this.members;
     const self = this.root.fleet.outbox.self;
+    const kept = this.log.keep(message, length);
     for (let i = 0; i < members.count; i++) {
       if ((self != 0 && members.hash(i) == self) || !members.mayTell(i, nowMs)) continue;
-      this.send(i, length, nowMs);
+      const out = this.send(i, message, length, nowMs);
+      if (out) out.kept = kept;
     }
   }
 
-  private send(member: i32, length: i32, nowMs: f64): void {
+  private send(member: i32, ptr: usize, length: i32, nowMs: f64): Out | null {
     const config = this.root.config;
     const stats = this.root.stats;
     const headers = this.headers;
@@ -271,19 +297,21 @@ export class Exchange {
     headers.addText(config.routing.header, address);
     headers.addText(CONTENT_TYPE, BYTES);
     const token = httpCall(config.peers.cluster, headers, message, length, config.peers.timeoutMs);
-    this.members.told(member, token, nowMs);
-    if (token != 0) {
+    const status = outLen;
+    const out = this.members.told(member, token, nowMs);
+    if (out) {
+      out.length = length;
       stats.peerSent.add(1);
       stats.peerBytesSent.add(<i64>length);
-      return;
+      return out;
     }
-    const status = outLen;
     stats.peerFailures.add(1);
-    if (this.refusalTold) return;
+    if (this.refusalTold) return null;
     this.refusalTold = true;
     logWarn(
       `warmroute: peers.cluster: Envoy refused the call (status ${status}); expected the name of a cluster in its configuration`,
     );
+    return null;
   }
 
   /** Writes a placement with its host's slot; returns its length, 0 for one of which nothing is known but its size. */
@@ -302,8 +330,4 @@ export class Exchange {
     Placement.write(placement, slot, count, isFork, length, d.conversationTag, d.anyModelTag);
     return Placement.size(placement);
   }
-}
-
-function isOk(): bool {
-  return outLen == OK.len && memory.compare(outPtr, OK.ptr, OK.len) == 0;
 }

@@ -10,11 +10,19 @@ const RETRY_MS: f64 = 250;
 /** An answer that is out for longer than its time-out by this is not waited for, ms. */
 const LOST_MS: f64 = 5000;
 
+/** A gateway that failed so often in a row is left alone between tries. */
+const FAILURES: i32 = 2;
+
 /** One message that waits for its answer. */
-class Out {
+export class Out {
   token: u32 = 0;
   member: i32 = 0;
   sentMs: f64 = 0;
+  /** Where its bytes are kept (sentlog.ts), and how many there are. */
+  kept: i64 = -1;
+  length: i32 = 0;
+  /** Sent for the second time. */
+  isRepeat: bool = false;
 }
 
 /** The gateways that are told, and how they answer this worker. */
@@ -24,13 +32,11 @@ export class Members {
   private addresses: Array<Text> = new Array<Text>();
   private waiting: StaticArray<i32> = new StaticArray<i32>(MAX_PEERS);
   private triedMs: StaticArray<f64> = new StaticArray<f64>(MAX_PEERS);
-  private isFailing: StaticArray<u8> = new StaticArray<u8>(MAX_PEERS);
+  /** Failures in a row. */
+  private failures: StaticArray<i32> = new StaticArray<i32>(MAX_PEERS);
   private outs: Array<Out> = new Array<Out>();
   private free: Array<Out> = new Array<Out>();
   private seen: u32 = 0;
-  /** The message that `answered` found: to whom, and when. */
-  answeredMember: i32 = -1;
-  answeredSentMs: f64 = 0;
 
   /** @param hosts configured members; none: those that discovery found */
   constructor(
@@ -63,7 +69,7 @@ export class Members {
     this.hashes[i] = hashBytes(address.ptr, address.len);
     this.waiting[i] = 0;
     this.triedMs[i] = 0;
-    this.isFailing[i] = 0;
+    this.failures[i] = 0;
   }
 
   address(member: i32): Text {
@@ -85,40 +91,46 @@ export class Members {
   mayTell(member: i32, nowMs: f64): bool {
     if (unchecked(this.waiting[member]) >= OUT_MAX) return false;
     const passedMs = nowMs - unchecked(this.triedMs[member]);
-    return !unchecked(this.isFailing[member]) || passedMs >= RETRY_MS || passedMs < 0;
+    return !this.isFailing(member) || passedMs >= RETRY_MS || passedMs < 0;
   }
 
-  /** A message went out; token 0: Envoy refused it. */
-  told(member: i32, token: u32, nowMs: f64): void {
+  isFailing(member: i32): bool {
+    return unchecked(this.failures[member]) >= FAILURES;
+  }
+
+  /** A message went out; null: Envoy refused it (token 0). */
+  told(member: i32, token: u32, nowMs: f64): Out | null {
     unchecked((this.triedMs[member] = nowMs));
     if (token == 0) {
-      unchecked((this.isFailing[member] = 1));
-      return;
+      this.judge(member, false);
+      return null;
     }
     const out = this.free.length > 0 ? this.free.pop() : new Out();
     out.token = token;
     out.member = member;
     out.sentMs = nowMs;
+    out.kept = -1;
+    out.isRepeat = false;
     this.outs.push(out);
     unchecked(this.waiting[member]++);
+    return out;
   }
 
-  /** Whether this answer is to one of the messages. */
-  answered(token: u32): bool {
+  /** The message that this answer is to, null if it is to none of them; valid until the next is sent. */
+  answered(token: u32): Out | null {
     for (let i = 0; i < this.outs.length; i++) {
       const out = unchecked(this.outs[i]);
       if (out.token != token) continue;
-      this.answeredMember = out.member;
-      this.answeredSentMs = out.sentMs;
       this.drop(i);
-      return true;
+      return out;
     }
-    return false;
+    return null;
   }
 
   /** What the answer was like. */
   judge(member: i32, isGood: bool): void {
-    if (member < this.count) unchecked((this.isFailing[member] = isGood ? 0 : 1));
+    if (member < this.count)
+      unchecked((this.failures[member] = isGood ? 0 : this.failures[member] + 1));
   }
 
   /** Forgets messages whose answers were lost: at ticks. */

@@ -90,7 +90,7 @@ export class Poller {
     } else if (metrics.source == MetricsSource.Hosts) {
       for (let slot = 0; slot < hosts.count; slot++) {
         if (!hosts.isKnown(slot)) continue;
-        if (this.isDue(slot, nowMs, <f64>metrics.intervalMs, metrics.timeoutMs)) {
+        if (this.isDue(slot, nowMs, this.root.scrapeMs, metrics.timeoutMs)) {
           this.callMetrics(slot, nowMs);
         }
       }

@@ -35,6 +35,8 @@ import { Phase, Stream } from "./stream";
 import { TICK_MS, Ticker } from "./ticker";
 
 const PLUGIN_ROOT_ID = path("plugin_root_id");
+/** Time between scrapes while other gateways are missing, ms. */
+const MISSING_SCRAPE_MS: f64 = 100;
 const SCRATCH_BYTES: i32 = 2048;
 const scratch: usize = heap.alloc(SCRATCH_BYTES);
 
@@ -228,6 +230,13 @@ export class Root extends RootContext {
   get peerCount(): i32 {
     const exchange = this.exchange;
     return exchange ? exchange.members.others(this.fleet.outbox.self) : 0;
+  }
+
+  /** Time between scrapes of one host, ms: shorter while gateways are missing whose requests only servers' reports show. */
+  get scrapeMs(): f64 {
+    const ms = <f64>this.config.metrics.intervalMs;
+    const exchange = this.exchange;
+    return exchange && exchange.missing > 0 ? Math.min(ms, MISSING_SCRAPE_MS) : ms;
   }
 
   /** The answer to «can headers be held while a body is read?», until a request shows that they can't. */

@@ -1,4 +1,5 @@
 import type { RunResult } from "./outcome.ts";
+import type { PeerNetwork, PeerTally } from "./peers.ts";
 import { BASELINES } from "./policies/index.ts";
 import { warmroute } from "./policies/warmroute.ts";
 import type { PolicyFactory } from "./policy.ts";
@@ -10,6 +11,9 @@ export interface RunOptions extends WorldOptions {
   workers: number;
   /** Laid over warmroute's configuration. */
   config: object;
+  /** What goes wrong between warmroute's gateways, and what they sent each other. */
+  network?: PeerNetwork;
+  tally?: PeerTally;
 }
 
 /** Runs one policy over a workload. */

@@ -4,6 +4,7 @@ import type { Call } from "../../host/calls.ts";
 import type { Stream } from "../../host/stream.ts";
 import { chatBody } from "../body.ts";
 import { FilterHost, isSettled } from "../filter.ts";
+import { delayMs, GOOD_NETWORK, type PeerNetwork, type PeerTally } from "../peers.ts";
 import {
   HELD,
   type Policy,
@@ -22,14 +23,17 @@ const CHOICE_HEADER = "x-gateway-destination-endpoint";
 const PEER_CLUSTER = "warmroute_peers";
 const PEER_PATH = "/warmroute/peers";
 
-/** One way between a gateway and a server or another gateway. */
+/** One way between a gateway and a server. */
 const SCRAPE_MS = 1;
-const PEER_MS = 0.5;
 
 export interface WarmrouteOptions {
   workers: number;
   /** Laid over the configuration, section by section. */
   config: object;
+  /** What goes wrong between gateways. */
+  network?: PeerNetwork;
+  /** Gets what gateways sent each other. */
+  tally?: PeerTally;
 }
 
 /** The shipped filter, reading real bodies in the test host. */
@@ -45,6 +49,7 @@ export function warmroute(options: WarmrouteOptions): PolicyFactory {
 /** One request on its way: the stream in the filter, and the servers that may have it. */
 interface Trip {
   request: WorkRequest;
+  filter: FilterHost;
   stream: Stream;
   servers: number[];
   /** Which of `servers` was tried last. */
@@ -63,8 +68,10 @@ function peerAddress(gateway: number): string {
 class WarmroutePolicy implements Policy {
   /** The filter scrapes by itself. */
   readonly pollMs = 0;
-  readonly filter: FilterHost;
+  private filter: FilterHost;
   private readonly context: PolicyContext;
+  private readonly network: PeerNetwork;
+  private readonly tally: PeerTally;
   private readonly trips = new Map<number, Trip>();
   private readonly tripOf = new Map<Stream, Trip>();
   private readonly servers = new Map<string, number>();
@@ -73,6 +80,8 @@ class WarmroutePolicy implements Policy {
 
   constructor(context: PolicyContext, options: WarmrouteOptions, module: WebAssembly.Module) {
     this.context = context;
+    this.network = options.network ?? GOOD_NETWORK;
+    this.tally = options.tally ?? { messages: 0, bytes: 0 };
     for (let i = 0; i < context.servers; i += 1) this.servers.set(serverAddress(i), i);
     let peers = context.shared.get("warmroute") as WarmroutePolicy[] | undefined;
     if (peers === undefined) {
@@ -81,19 +90,26 @@ class WarmroutePolicy implements Policy {
     }
     this.peers = peers;
     peers.push(this);
-    this.filter = new FilterHost(
-      {
-        module,
-        config: merge(this.config(), options.config),
-        workers: options.workers,
-        startMs: context.random.next() * 50,
-      },
-      {
-        at: (timeMs, call) => context.at(timeMs, call),
-        onCall: (call) => this.answer(call),
-        onSettled: (stream, nowMs) => this.settled(stream, nowMs),
-      },
-    );
+    const config = merge(this.config(), options.config);
+    const start = (startMs: number): FilterHost => {
+      const filter: FilterHost = new FilterHost(
+        { module, config, workers: options.workers, startMs },
+        {
+          at: (timeMs, call) => context.at(timeMs, call),
+          onCall: (call) => this.answer(call, filter),
+          onSettled: (stream, nowMs) => this.settled(stream, nowMs),
+        },
+      );
+      return filter;
+    };
+    this.filter = start(context.random.next() * 50);
+    const restartMs = this.network.restartMs.get(context.gateway);
+    if (restartMs !== undefined) {
+      // As a hot restart does: what is under way ends where it began.
+      context.at(restartMs, (nowMs) => {
+        this.filter = start(nowMs);
+      });
+    }
   }
 
   choose(request: WorkRequest, nowMs: number, attempt: number): number {
@@ -108,13 +124,13 @@ class WarmroutePolicy implements Policy {
   /** A streamed answer's headers come before its first token, as vLLM sends them. */
   onAccepted(request: WorkRequest, server: number, nowMs: number): void {
     const trip = this.trips.get(request.id);
-    if (trip !== undefined) this.filter.act(nowMs, () => this.begin(trip, server));
+    if (trip !== undefined) trip.filter.act(nowMs, () => this.begin(trip, server));
   }
 
   onFirstToken(request: WorkRequest, server: number, nowMs: number): void {
     const trip = this.trips.get(request.id);
     if (trip === undefined) return;
-    this.filter.act(nowMs, () => {
+    trip.filter.act(nowMs, () => {
       this.begin(trip, server);
       trip.stream.responseBody(chunk({ choices: [{ index: 0, delta: { content: "a" } }] }));
     });
@@ -129,7 +145,7 @@ class WarmroutePolicy implements Policy {
       completion_tokens: request.outputTokens,
       prompt_tokens_details: { cached_tokens: cachedTokens },
     };
-    this.filter.act(nowMs, () => {
+    trip.filter.act(nowMs, () => {
       this.begin(trip, server);
       const end = chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
       trip.stream.responseBody(`${end}${chunk({ choices: [], usage })}data: [DONE]\n\n`, true);
@@ -146,7 +162,7 @@ class WarmroutePolicy implements Policy {
     const trip = this.trips.get(request.id);
     if (trip === undefined || !trip.answered) return;
     // Broken in the middle: the client will send it anew.
-    this.filter.act(nowMs, () => trip.stream.upstreamReset());
+    trip.filter.act(nowMs, () => trip.stream.upstreamReset());
     this.forget(trip);
   }
 
@@ -173,7 +189,8 @@ class WarmroutePolicy implements Policy {
   }
 
   private keep(request: WorkRequest, stream: Stream): Trip {
-    const trip: Trip = { request, stream, servers: [], at: 0, answered: false };
+    const { filter } = this;
+    const trip: Trip = { request, filter, stream, servers: [], at: 0, answered: false };
     this.trips.set(request.id, trip);
     this.tripOf.set(stream, trip);
     return trip;
@@ -226,7 +243,7 @@ class WarmroutePolicy implements Policy {
     trip.at += 1;
     const next = trip.servers[trip.at];
     if (next !== undefined) return next;
-    this.filter.act(nowMs, () => trip.stream.upstreamReset());
+    trip.filter.act(nowMs, () => trip.stream.upstreamReset());
     this.forget(trip);
     return HELD;
   }
@@ -237,39 +254,56 @@ class WarmroutePolicy implements Policy {
   }
 
   /** Calls of the filter: scrapes and messages to other gateways. */
-  private answer(call: Call): void {
+  private answer(call: Call, by: FilterHost): void {
     const target = call.headers.get(CHOICE_HEADER) ?? "";
     const sentMs = this.context.nowMs();
     if (call.cluster === PEER_CLUSTER) {
       const peer = this.peers.find((_, gateway) => peerAddress(gateway) === target);
-      this.context.at(sentMs + PEER_MS, (nowMs) => peer?.hear(call, this, nowMs));
+      if (peer !== undefined) this.tell(call, by, peer);
       return;
     }
     const server = this.servers.get(target);
     this.context.at(sentMs + SCRAPE_MS, (nowMs) => {
       const text = server === undefined ? undefined : this.context.metrics(server);
-      this.filter.act(nowMs, () => {
+      by.act(nowMs, () => {
         if (text === undefined) call.refuse();
         else call.respond(200, text);
       });
     });
   }
 
-  private hear(call: Call, from: WarmroutePolicy, nowMs: number): void {
-    const worker = this.context.random.below(this.filter.workers);
-    const path = call.headers.get(":path") ?? PEER_PATH;
-    const stream = this.filter.message(worker, path, call.body, nowMs);
-    const reply = (answered: Stream, repliedMs: number): void => {
-      this.context.at(repliedMs + PEER_MS, (backMs) => {
-        const local = answered.localReply;
-        from.filter.act(backMs, () => {
+  /** A message to another gateway; without an answer in time it counts as failed. */
+  private tell(call: Call, by: FilterHost, peer: WarmroutePolicy): void {
+    const { context, network } = this;
+    this.tally.messages += 1;
+    this.tally.bytes += call.body.length;
+    const sentMs = context.nowMs();
+    const afterMs = delayMs(network, context.gateway, peer.context.gateway, context.random);
+    context.at(sentMs + call.timeoutMs, (nowMs) => {
+      if (!call.answered) by.act(nowMs, () => call.timeOut());
+    });
+    if (afterMs === undefined) return;
+    const answer = (stream: Stream, repliedMs: number): void => {
+      const local = stream.localReply;
+      const backMs = delayMs(network, peer.context.gateway, context.gateway, context.random);
+      if (backMs === undefined) return;
+      context.at(repliedMs + backMs, (nowMs) => {
+        if (call.answered) return;
+        by.act(nowMs, () => {
           if (local === undefined) call.refuse();
           else call.respond(local.status, local.body);
         });
       });
     };
-    if (isSettled(stream)) reply(stream, nowMs);
-    else this.peerCalls.set(stream, reply);
+    context.at(sentMs + afterMs, (nowMs) => peer.hear(call, answer, nowMs));
+  }
+
+  private hear(call: Call, answer: (stream: Stream, nowMs: number) => void, nowMs: number): void {
+    const worker = this.context.random.below(this.filter.workers);
+    const path = call.headers.get(":path") ?? PEER_PATH;
+    const stream = this.filter.message(worker, path, call.body, nowMs);
+    if (isSettled(stream)) answer(stream, nowMs);
+    else this.peerCalls.set(stream, answer);
   }
 }
 

@@ -1,0 +1,250 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { GOOD_NETWORK, type PeerNetwork } from "./peers.ts";
+import { type RunOptions, runPolicy } from "./run.ts";
+import { capacity } from "./saturate.ts";
+import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
+import { findTrace, loadWorkload } from "./trace.ts";
+import { atRate, half, type Workload } from "./workload.ts";
+
+const HELP = `Compares several gateways with one, over workloads: alone, telling each other, and with faults between them.
+
+  --workloads A,B   as --trace of the simulator takes them
+  --gateways G,H    (2,4,8,16)
+  --cases A,B       good, off (they tell each other nothing), loss5, unheard1, unheard, late1:MS, late:MS, restart1 (good)
+  --epp             also runs epp with as many gateways
+  --half HALF       of traces: first, second or all (second)
+  --seed S          (2)
+  --loads L,M       shares of least_request's saturation (0.9)
+  --servers N       (8); 64 servers get 8 times the rate of 8
+  --workers N       of each gateway (2)
+  --requests N      of generators (3000)
+  --config FILE     laid over warmroute's configuration
+  --json OUT
+`;
+
+const WORKLOADS = [
+  "mooncake_conversation_10min",
+  "azure2023_code",
+  "agentic_coding_sessions_100",
+  "generated:multi-tenant-chat",
+  "generated:heavy-light",
+  "generated:tool-agents",
+  "generated:hot-prefix",
+  "generated:retrieval",
+];
+const SATURATION_FILE = fileURLToPath(new URL("../../build/saturation.json", import.meta.url));
+const OFF = { peers: { cluster: "", hosts: [] } };
+
+interface Settings {
+  workloads: string[];
+  gateways: number[];
+  cases: string[];
+  epp: boolean;
+  half: "first" | "second" | "all";
+  seed: number;
+  loads: number[];
+  servers: number;
+  workers: number;
+  requests: number;
+  config: object;
+}
+
+interface Line {
+  workload: string;
+  load: number;
+  gateways: number;
+  case: string;
+  summary: Summary;
+  messagesPerS: number;
+  bytesPerS: number;
+}
+
+function load(name: string, settings: Settings): Workload {
+  const requests = (name.startsWith("agentic") ? 3 : 1) * settings.requests;
+  const workload = loadWorkload(name, { seed: settings.seed, requests });
+  const whole = name.startsWith("generated:") || settings.half === "all";
+  return whole ? workload : half(workload, settings.half as "first" | "second");
+}
+
+function options(gateways: number, settings: Settings): RunOptions {
+  return {
+    servers: settings.servers,
+    gateways,
+    seed: settings.seed,
+    engine: {},
+    slow: new Map(),
+    outages: [],
+    workers: settings.workers,
+    config: settings.config,
+  };
+}
+
+/** The rate at which least_request still serves half within the goals; kept beside the matrix's. */
+function saturation(name: string, settings: Settings): number {
+  const known = existsSync(SATURATION_FILE)
+    ? (JSON.parse(readFileSync(SATURATION_FILE, "utf8")) as Record<string, number>)
+    : {};
+  const key = `${name} ${settings.half} ${settings.seed} 8 ${settings.requests}`;
+  let rate = known[key];
+  if (rate === undefined) {
+    const one = { ...options(1, settings), servers: 8 };
+    rate = capacity("least_request", load(name, settings), 0.5, one, DEFAULT_SLO);
+    writeFileSync(SATURATION_FILE, `${JSON.stringify({ ...known, [key]: rate }, null, 2)}\n`);
+  }
+  return (rate * settings.servers) / 8;
+}
+
+/** What a case's name means for so many gateways over a workload. */
+function networkOf(name: string, gateways: number, workload: Workload): PeerNetwork {
+  const [kind, ms = "0"] = name.split(":");
+  const all = Array.from({ length: gateways }, (_, gateway) => gateway);
+  const endMs = Math.max(...workload.requests.map(({ after, atMs }) => (after < 0 ? atMs : 0)));
+  switch (kind) {
+    case "good":
+    case "off":
+      return GOOD_NETWORK;
+    case "loss5":
+      return { ...GOOD_NETWORK, lossShare: 0.05 };
+    case "unheard1":
+      return { ...GOOD_NETWORK, unheard: [0] };
+    case "unheard":
+      return { ...GOOD_NETWORK, unheard: all };
+    case "late1":
+      return { ...GOOD_NETWORK, lateMs: new Map([[0, Number(ms)]]) };
+    case "late":
+      return { ...GOOD_NETWORK, allLateMs: Number(ms) };
+    case "restart1":
+      return { ...GOOD_NETWORK, restartMs: new Map([[0, endMs / 2]]) };
+    default:
+      throw new RangeError(`--cases: there is no ${name}`);
+  }
+}
+
+function run(
+  name: string,
+  share: number,
+  gateways: number,
+  kind: string,
+  settings: Settings,
+): Line {
+  const workload = atRate(load(name, settings), share * saturation(name, settings));
+  const tally = { messages: 0, bytes: 0 };
+  const config = kind === "off" ? { ...settings.config, ...OFF } : settings.config;
+  const policy = kind === "epp" ? "epp" : "warmroute";
+  const network = kind === "epp" ? GOOD_NETWORK : networkOf(kind, gateways, workload);
+  const result = runPolicy(policy, workload, {
+    ...options(gateways, settings),
+    config,
+    network,
+    tally,
+  });
+  const summary = summarise(result, DEFAULT_SLO);
+  const seconds = summary.duration_s;
+  const messagesPerS = tally.messages / seconds;
+  const bytesPerS = tally.bytes / seconds;
+  return { workload: name, load: share, gateways, case: kind, summary, messagesPerS, bytesPerS };
+}
+
+const PERCENTILES = ["p50", "p90", "p99"] as const;
+
+function ratios(line: Line, one: Line): number[] {
+  return PERCENTILES.map((p) => line.summary.ttft_ms[p] / one.summary.ttft_ms[p]);
+}
+
+function geometric(values: readonly number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+function show(line: Line, one: Line): string {
+  const { summary: s } = line;
+  const ttft = PERCENTILES.map((p) => s.ttft_ms[p].toFixed(0).padStart(7)).join("");
+  const over = ratios(line, one).map((ratio) => ratio.toFixed(2).padStart(6));
+  return (
+    `  ${String(line.gateways).padStart(2)} ${line.case.padEnd(10)}${ttft}  × one ${over.join("")}` +
+    `  cached ${(100 * s.cached_token_share).toFixed(1).padStart(5)} %  good ${(100 * s.goodput_share).toFixed(1)} %` +
+    `  ${line.messagesPerS.toFixed(0)} messages/s ${(line.bytesPerS / 1024).toFixed(0)} KiB/s`
+  );
+}
+
+function print(lines: readonly Line[], settings: Settings): void {
+  const write = (text: string): void => void process.stdout.write(`${text}\n`);
+  const ones = lines.filter((line) => line.gateways === 1);
+  const oneOf = (line: Line): Line =>
+    ones.find((one) => one.workload === line.workload && one.load === line.load) as Line;
+  write(`\nGeometric means over workloads and loads, × one gateway, p50 / p90 / p99:`);
+  for (const gateways of settings.gateways) {
+    for (const kind of [...settings.cases, ...(settings.epp ? ["epp"] : [])]) {
+      const rows = lines.filter((line) => line.gateways === gateways && line.case === kind);
+      const all = rows.map((line) => ratios(line, oneOf(line)));
+      const means = [0, 1, 2].map((i) => geometric(all.map((row) => row[i] as number)));
+      const cached = rows.map(
+        (line) => line.summary.cached_token_share / oneOf(line).summary.cached_token_share,
+      );
+      write(
+        `  ${String(gateways).padStart(2)} ${kind.padEnd(10)} ${means.map((mean) => mean.toFixed(2)).join(" / ")}` +
+          `  cached × one ${geometric(cached).toFixed(3)}`,
+      );
+    }
+  }
+}
+
+function main(): void {
+  const { values } = parseArgs({
+    options: {
+      workloads: { type: "string" },
+      gateways: { type: "string", default: "2,4,8,16" },
+      cases: { type: "string", default: "good" },
+      epp: { type: "boolean", default: false },
+      half: { type: "string", default: "second" },
+      seed: { type: "string", default: "2" },
+      loads: { type: "string", default: "0.9" },
+      servers: { type: "string", default: "8" },
+      workers: { type: "string", default: "2" },
+      requests: { type: "string", default: "3000" },
+      config: { type: "string" },
+      json: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const settings: Settings = {
+    workloads: (values.workloads?.split(",") ?? WORKLOADS).filter(
+      (name) => name.startsWith("generated:") || findTrace(name) !== undefined,
+    ),
+    gateways: values.gateways.split(",").map(Number),
+    cases: values.cases.split(","),
+    epp: values.epp,
+    half: values.half as Settings["half"],
+    seed: Number(values.seed),
+    loads: values.loads.split(",").map(Number),
+    servers: Number(values.servers),
+    workers: Number(values.workers),
+    requests: Number(values.requests),
+    config: values.config ? (JSON.parse(readFileSync(values.config, "utf8")) as object) : {},
+  };
+  const lines: Line[] = [];
+  for (const name of settings.workloads) {
+    for (const share of settings.loads) {
+      process.stdout.write(`\n${name} at ${share}\n`);
+      const one = run(name, share, 1, "good", settings);
+      lines.push(one);
+      process.stdout.write(`${show(one, one)}\n`);
+      for (const gateways of settings.gateways) {
+        for (const kind of [...settings.cases, ...(settings.epp ? ["epp"] : [])]) {
+          const line = run(name, share, gateways, kind, settings);
+          lines.push(line);
+          process.stdout.write(`${show(line, one)}\n`);
+        }
+      }
+    }
+  }
+  print(lines, settings);
+  if (values.json) writeFileSync(values.json, `${JSON.stringify({ settings, lines }, null, 2)}\n`);
+}
+
+main();
