@@ -24,6 +24,8 @@ const CLEARLY: f64 = 1.1;
 const CONTINUED_MESSAGES: u32 = 4;
 /** First tokens later than this are not only slow, ms. */
 const OVERDUE_MS: f64 = 10000;
+/** Price of the last host in a gateway's own order, as a share of prefill ms. */
+const TURN_WEIGHT: f64 = 0.5;
 /** Weight of one request in the running means, about the last fifty. */
 const MEAN_WEIGHT: f64 = 0.02;
 
@@ -75,9 +77,10 @@ export class Decider {
     if (d.choice.count > 0) this.learnMeans(d);
   }
 
-  /** Sets what share of the other gateways is not heard, 0..1: so much of cold prompts' home is left for agreement. */
+  /** Sets what share of the other gateways is not heard, 0..1: so much of a new conversation's home is left. */
   setMissing(share: f64): void {
-    this.weights.home = this.config.cost.homeWeight * share;
+    this.weights.agreement = share;
+    this.weights.turn = TURN_WEIGHT * (1 - share);
   }
 
   /** Decides anew for a request that `keep` prepared. */

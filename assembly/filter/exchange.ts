@@ -25,7 +25,9 @@ import { noteCasGaveUp } from "../state/record";
 import { Decision } from "./decision";
 import { Members, Out } from "./members";
 import { Root } from "./root";
+import { PeerTables } from "./peertables";
 import { SentLog } from "./sentlog";
+import { TableCopy } from "./tablecopy";
 import { TICK_MS, Wish } from "./ticker";
 
 const METHOD = text(":method");
@@ -41,31 +43,52 @@ const BYTES = text("application/octet-stream");
 /** Something is said at least this often, so that silence means absence well before peers/merge.ts' UNHEARD_MS. */
 const ALIVE_MS: f64 = 250;
 
-const message: usize = heap.alloc(MAX_MESSAGE);
-const placement: usize = heap.alloc(PLACEMENT_HEAD + MAX_ENTRIES * 8);
+/** A name is given up at most this often, ms. */
+const RENAME_MS: f64 = 1000;
+
+/** Most bytes of one placement. */
+const PLACEMENT_BYTES: i32 = PLACEMENT_HEAD + MAX_ENTRIES * 8;
 
 /**
  * Tells other gateways what this one does: at once when a request with much to compute is placed, at most once in
  * `peers.gap_ms`; else with the next message, at latest after ALIVE_MS. Any worker may send: the outbox makes it one voice.
  */
 export class Exchange {
-  readonly isOn: bool;
   readonly members: Members;
+  private buffer: StaticArray<u8> = new StaticArray<u8>(MAX_MESSAGE + PLACEMENT_BYTES);
+  /** Addresses of the message that is being written, and of the placement that goes into it. */
+  private message: usize = 0;
+  private placement: usize = 0;
   private headers: HeaderList = new HeaderList(8, 2048);
   /** By slot: position of the host in the message that is being written, −1 for none. */
   private positions: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   /** A placement of this worker's waits for the gap to pass. */
   private isWaiting: bool = false;
+  private renamedMs: f64 = 0;
   private log: SentLog = new SentLog();
   /** Share of the other gateways that isn't heard, 0..1. */
   missing: f64 = 0;
+  private copy!: TableCopy;
   private refusalTold: bool = false;
 
-  constructor(private root: Root) {
-    const peers = root.config.peers;
-    this.isOn = peers.cluster.len > 0 && !peers.serve;
-    this.members = new Members(peers.hosts, root.fleet.memberList);
-    root.fleet.peerLoads.isOn = this.isOn;
+  constructor(
+    private root: Root,
+    private peers: PeerTables,
+  ) {
+    this.members = new Members(root.config.peers.hosts, peers.members);
+    this.copy = new TableCopy(root, this, peers);
+    this.message = changetype<usize>(this.buffer);
+    this.placement = this.message + MAX_MESSAGE;
+  }
+
+  /** A request, or another gateway's message, came to this worker. */
+  serve(): void {
+    this.copy.serves = true;
+  }
+
+  /** Gateways besides this one. */
+  get others(): i32 {
+    return this.members.others(this.peers.outbox.self);
   }
 
   /**
@@ -78,14 +101,14 @@ export class Exchange {
     const size = this.describe(d, slot, known);
     const peers = this.root.config.peers;
     const isUrgent = d.promptTokens - d.cachedTokens >= <f64>peers.pushTokens;
-    const outbox = this.root.fleet.outbox;
+    const outbox = this.peers.outbox;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       if (!outbox.open()) return;
-      const isRoom = size == 0 || outbox.append(placement, size);
+      const isRoom = size == 0 || outbox.append(this.placement, size);
       const isFree = this.gapMs(nowMs) <= 0;
       if (!isRoom || (isUrgent && isFree)) {
         const length = this.write(nowMs);
-        if (!isRoom) outbox.append(placement, size);
+        if (!isRoom) outbox.append(this.placement, size);
         if (!outbox.commit()) continue;
         setEffectiveContext(this.root.id);
         this.tell(length, nowMs);
@@ -102,7 +125,7 @@ export class Exchange {
   /** Time has passed: what waited may go. */
   tick(nowMs: f64): void {
     if (!this.isWaiting) return;
-    const outbox = this.root.fleet.outbox;
+    const outbox = this.peers.outbox;
     if (!outbox.open() || outbox.placements == 0) {
       this.rest();
       return;
@@ -114,16 +137,17 @@ export class Exchange {
 
   /** The slow tick: says that this gateway is here, and looks who else is. */
   slowTick(nowMs: f64): void {
-    if (!this.isOn) return;
-    const outbox = this.root.fleet.outbox;
+    const outbox = this.peers.outbox;
     const members = this.members;
     members.refresh();
     members.expire(nowMs, <f64>this.root.config.peers.timeoutMs);
     if (!outbox.open()) this.enter(nowMs);
+    this.copy.tick(nowMs);
     const silentMs = nowMs - outbox.pushedMs;
     if (members.count > 0 && (silentMs >= ALIVE_MS || silentMs < 0)) this.push(nowMs);
     const heard = this.root.fleet.peerLoads.heard;
-    const others = members.others(outbox.self);
+    this.root.fleet.peerLoads.takeTurns(outbox.gateway);
+    const others = this.others;
     const missing = missingShare(others, heard);
     this.missing = others > 0 ? missing : 0;
     this.root.decider.setMissing(missing);
@@ -131,17 +155,29 @@ export class Exchange {
 
   /** The answer, or failure, of a call; false where it wasn't one of these. */
   answered(token: u32, headerCount: i32, bodySize: i32, nowMs: f64): bool {
-    const out = this.members.answered(token);
-    if (!out) return false;
     const isRead = headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS);
+    const isOk = isRead && equalsText(outPtr, outLen, OK);
     // It came before, if its answer did not: as good as taken.
     const isKnown = isRead && equalsText(outPtr, outLen, CONFLICT);
-    const isTaken =
-      isKnown ||
-      (isRead && equalsText(outPtr, outLen, OK) && this.readAnswer(out, bodySize, nowMs));
+    if (this.copy.answered(token, isOk, bodySize, nowMs)) return true;
+    const out = this.members.answered(token);
+    if (!out) return false;
+    const isTaken = isKnown || (isOk && this.readAnswer(out, bodySize, nowMs));
     this.members.judge(out.member, isTaken);
     if (!isTaken) this.failed(out, nowMs);
+    // Not even sent twice: somebody else speaks under this name.
+    if (isKnown && !out.isRepeat) this.rename(nowMs);
     return true;
+  }
+
+  /** Draws another name. */
+  private rename(nowMs: f64): void {
+    const outbox = this.peers.outbox;
+    if (nowMs - this.renamedMs < RENAME_MS && nowMs >= this.renamedMs) return;
+    if (!outbox.open()) return;
+    this.renamedMs = nowMs;
+    outbox.gateway = newName(nowMs);
+    outbox.commit();
   }
 
   /** A message may be lost: sends it once more. Its own number and time tell what of it still counts. */
@@ -162,16 +198,18 @@ export class Exchange {
     if (!getBuffer(BufferType.CallResponseBody, 0, size)) return false;
     const at = outPtr;
     if (check(at, outLen) != Fault.None || Head.kind(at) != Kind.Taken) return false;
-    const fleet = this.root.fleet;
     const gateway = Head.gateway(at);
-    if (gateway == fleet.outbox.gateway) this.noteSelf(out.member);
-    else fleet.peerTable.measure(gateway, Head.sentMs(at), out.sentMs, nowMs);
+    if (gateway == this.peers.outbox.gateway) this.noteSelf(out.member);
+    else {
+      this.members.prove(out.member);
+      this.peers.heard.measure(gateway, Head.sentMs(at), out.sentMs, nowMs);
+    }
     return true;
   }
 
   /** One of the members is this Envoy itself. */
   private noteSelf(member: i32): void {
-    const outbox = this.root.fleet.outbox;
+    const outbox = this.peers.outbox;
     if (member >= this.members.count || !outbox.open()) return;
     outbox.self = this.members.hash(member);
     // A collision is no matter: it answers again.
@@ -180,16 +218,17 @@ export class Exchange {
 
   /** Draws this Envoy's name, once for all workers. */
   private enter(nowMs: f64): void {
-    const outbox = this.root.fleet.outbox;
-    const name = mix(<u64>(nowMs * 1000), reinterpret<u64>(Math.random()));
+    const outbox = this.peers.outbox;
+    const name = newName(nowMs);
     outbox.gateway = name;
     outbox.commit();
     outbox.open();
+    this.copy.isFirst = outbox.gateway == name;
   }
 
   /** Ms that a message must still wait for; of a clock that was set back nothing is waited for. */
   private gapMs(nowMs: f64): f64 {
-    const passedMs = nowMs - this.root.fleet.outbox.pushedMs;
+    const passedMs = nowMs - this.peers.outbox.pushedMs;
     return passedMs < 0 ? 0 : <f64>this.root.config.peers.gapMs - passedMs;
   }
 
@@ -207,7 +246,7 @@ export class Exchange {
   /** Sends what is new, unless another worker just did. */
   private push(nowMs: f64): bool {
     const length = this.write(nowMs);
-    if (!this.root.fleet.outbox.commit()) return false;
+    if (!this.peers.outbox.commit()) return false;
     this.tell(length, nowMs);
     return true;
   }
@@ -215,7 +254,7 @@ export class Exchange {
   /** Writes what the opened outbox doesn't yet say, and takes it out of it; returns the message's length. */
   private write(nowMs: f64): i32 {
     const fleet = this.root.fleet;
-    const outbox = fleet.outbox;
+    const outbox = this.peers.outbox;
     const hosts = fleet.hosts;
     const inFlight = fleet.inFlight;
     const positions = this.positions;
@@ -229,6 +268,7 @@ export class Exchange {
       if (hosts.isKnown(Placement.host(place))) positions[Placement.host(place)] = 0;
       place += <usize>Placement.size(place);
     }
+    const message = this.message;
     let count = 0;
     let at = message + <usize>HEAD_BYTES;
     for (let slot = 0; slot < hosts.count; slot++) {
@@ -276,18 +316,18 @@ export class Exchange {
   /** Sends the message to each gateway that may be told now. */
   private tell(length: i32, nowMs: f64): void {
     const members = this.members;
-    const self = this.root.fleet.outbox.self;
-    const kept = this.log.keep(message, length);
+    const self = this.peers.outbox.self;
+    const kept = this.log.keep(this.message, length);
     for (let i = 0; i < members.count; i++) {
       if ((self != 0 && members.hash(i) == self) || !members.mayTell(i, nowMs)) continue;
-      const out = this.send(i, message, length, nowMs);
+      const out = this.send(i, this.message, length, nowMs);
       if (out) out.kept = kept;
     }
   }
 
-  private send(member: i32, ptr: usize, length: i32, nowMs: f64): Out | null {
+  /** A call to a gateway; returns its token, 0 where Envoy refused it. */
+  call(member: i32, ptr: usize, length: i32): u32 {
     const config = this.root.config;
-    const stats = this.root.stats;
     const headers = this.headers;
     const address = this.members.address(member);
     headers.reset();
@@ -296,7 +336,12 @@ export class Exchange {
     headers.addText(AUTHORITY, address);
     headers.addText(config.routing.header, address);
     headers.addText(CONTENT_TYPE, BYTES);
-    const token = httpCall(config.peers.cluster, headers, message, length, config.peers.timeoutMs);
+    return httpCall(config.peers.cluster, headers, ptr, length, config.peers.timeoutMs);
+  }
+
+  private send(member: i32, ptr: usize, length: i32, nowMs: f64): Out | null {
+    const stats = this.root.stats;
+    const token = this.call(member, ptr, length);
     const status = outLen;
     const out = this.members.told(member, token, nowMs);
     if (out) {
@@ -318,6 +363,7 @@ export class Exchange {
   private describe(d: Decision, slot: i32, known: i32): i32 {
     if (!d.readable) return 0;
     const length = d.chainLength;
+    const placement = this.placement;
     let count = 0;
     if (known >= 0 && known < length)
       Placement.setId(placement, count++, unchecked(d.chain[known]));
@@ -330,4 +376,9 @@ export class Exchange {
     Placement.write(placement, slot, count, isFork, length, d.conversationTag, d.anyModelTag);
     return Placement.size(placement);
   }
+}
+
+/** A gateway's name: drawn, so that no two are alike. */
+function newName(nowMs: f64): u64 {
+  return mix(<u64>(nowMs * 1000), reinterpret<u64>(Math.random()));
 }

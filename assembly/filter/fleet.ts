@@ -7,10 +7,8 @@ import { Keys } from "../state/keys";
 import { Learned } from "../state/learned";
 import { Lease } from "../state/lease";
 import { Locations } from "../state/locations";
-import { MemberList } from "../state/members";
-import { Outbox } from "../state/outbox";
 import { PeerLoads } from "../state/peerloads";
-import { PeerTable } from "../state/peers";
+import { PeerTables } from "./peertables";
 import { Responses } from "../state/responses";
 import { WorkerRow } from "../state/row";
 import { Speeds } from "./speeds";
@@ -32,11 +30,9 @@ export class Fleet {
   readonly learned: Learned;
   /** Held by the one VM that polls and publishes gauges. */
   readonly lease: Lease;
-  /** What other gateways have in flight, their records, and what is told them. */
+  /** What other gateways have in flight. */
   readonly peerLoads: PeerLoads;
-  readonly peerTable: PeerTable;
-  readonly outbox: Outbox;
-  readonly memberList: MemberList;
+  private peers: PeerTables | null = null;
 
   /**
    * @param namespace the plugin's root id
@@ -58,9 +54,6 @@ export class Fleet {
     this.speeds = new Speeds(hosts, states);
     const peerLoads = new PeerLoads(keys, hosts);
     this.peerLoads = peerLoads;
-    this.peerTable = new PeerTable(keys, hosts);
-    this.outbox = new Outbox(keys);
-    this.memberList = new MemberList(keys);
     this.inFlight = new InFlight(keys, hosts, row, peerLoads);
     this.account = new Account(hosts, row);
     const journal = new Journal(keys, row);
@@ -81,6 +74,16 @@ export class Fleet {
   /** Lets other workers see what was noted in the location table, with the next writing of this one's row. */
   publishLocations(nowMs: f64): void {
     this.journal.publish(nowMs);
+  }
+
+  /** Tables of the exchange with other gateways, made at first use. */
+  openPeers(): PeerTables {
+    let peers = this.peers;
+    if (!peers) {
+      peers = new PeerTables(new Keys(this.namespace), this.hosts, this.locations);
+      this.peers = peers;
+    }
+    return peers;
   }
 
   /** Brings the local copies up to date: at ticks, and when a configuration was taken. */

@@ -1,18 +1,32 @@
-import { Fault, check, placementsOf } from "../peers/check";
-import { HEAD_BYTES, Head, Kind, Placement } from "../peers/wire";
+import { Fault, check, entriesOf, placementsOf } from "../peers/check";
+import { HEAD_BYTES, Head, Kind, MAX_MESSAGE, PAGE_ENTRY, Placement } from "../peers/wire";
 import { MAX_HOSTS } from "../state/layout";
+import { Exchange } from "./exchange";
+import { PeerTables } from "./peertables";
 import { Root } from "./root";
+
+/** Entries of a page: what a worker writes, and another takes over, in a millisecond or two. */
+const PAGE_ENTRIES: i32 = 1024;
 
 /** Takes other gateways' messages over into the tables that all workers share. */
 export class Hearing {
-  /** The answer to the last message. */
-  readonly answer: usize = heap.alloc(HEAD_BYTES);
+  private buffer: StaticArray<u8> = new StaticArray<u8>(MAX_MESSAGE);
   answerBytes: i32 = 0;
 
-  constructor(private root: Root) {}
+  constructor(
+    private root: Root,
+    private exchange: Exchange,
+    private peers: PeerTables,
+  ) {}
+
+  /** Address of the answer to the last message. */
+  get answer(): usize {
+    return changetype<usize>(this.buffer);
+  }
 
   /** A message; after `None` there is an answer to it. */
   take(at: usize, size: i32, nowMs: f64): Fault {
+    this.exchange.serve();
     const root = this.root;
     const stats = root.stats;
     stats.peerReceived.add(1);
@@ -26,13 +40,17 @@ export class Hearing {
     const fault = check(at, size);
     if (fault != Fault.None) return fault;
     const kind = Head.kind(at);
-    if (kind != Kind.Update) return Fault.Garbled;
-    const fleet = this.root.fleet;
-    if (!fleet.outbox.open()) return Fault.Crowded;
-    const own = fleet.outbox.gateway;
+    if (kind != Kind.Update && kind != Kind.Ask) return Fault.Garbled;
+    const outbox = this.peers.outbox;
+    if (!outbox.open()) return Fault.Crowded;
+    const own = outbox.gateway;
+    if (kind == Kind.Ask) {
+      this.writePage(Head.cursor(at), own, nowMs);
+      return Fault.None;
+    }
     // One of the members that discovery names is this gateway itself.
     if (Head.gateway(at) != own) {
-      const taken = fleet.peerTable.take(at, nowMs);
+      const taken = this.peers.heard.take(at, nowMs);
       if (taken != Fault.None) return taken;
       this.takePlacements(at, nowMs);
     }
@@ -42,14 +60,34 @@ export class Hearing {
     return Fault.None;
   }
 
+  /** Answers with what is alive in the location table from a bucket on. */
+  private writePage(cursor: u32, own: u64, nowMs: f64): void {
+    const root = this.root;
+    const hosts = root.fleet.hosts;
+    const pages = this.peers.pages;
+    const at = this.answer;
+    Head.write(at, Kind.Page, own);
+    Head.setSentMs(at, nowMs);
+    Head.setHosts(at, hosts.count);
+    for (let slot = 0; slot < hosts.count; slot++) {
+      store<u64>(at + <usize>(HEAD_BYTES + slot * 8), hosts.hash(slot));
+    }
+    root.fleet.look(nowMs);
+    root.decider.view.setClocks();
+    pages.write(entriesOf(at), PAGE_ENTRIES, cursor);
+    Head.setCount(at, pages.count);
+    Head.setCursor(at, pages.next);
+    this.answerBytes = HEAD_BYTES + hosts.count * 8 + pages.count * PAGE_ENTRY;
+  }
+
   /** Notes where others' requests went, as if they were own choices. */
   private takePlacements(at: usize, nowMs: f64): void {
     const count = Head.placements(at);
     if (count == 0) return;
     const root = this.root;
     const locations = root.fleet.locations;
-    const slots = root.fleet.peerTable.slots;
-    root.fleet.peerLoads.refresh(Head.sentMs(at));
+    const slots = this.peers.heard.slots;
+    root.fleet.peerLoads.refresh(nowMs);
     root.decider.view.setClocks();
     let place = placementsOf(at);
     for (let i = 0; i < count; i++) {

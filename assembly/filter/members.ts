@@ -32,6 +32,7 @@ export class Members {
   private addresses: Array<Text> = new Array<Text>();
   private waiting: StaticArray<i32> = new StaticArray<i32>(MAX_PEERS);
   private triedMs: StaticArray<f64> = new StaticArray<f64>(MAX_PEERS);
+  private proved: StaticArray<u8> = new StaticArray<u8>(MAX_PEERS);
   /** Failures in a row. */
   private failures: StaticArray<i32> = new StaticArray<i32>(MAX_PEERS);
   private outs: Array<Out> = new Array<Out>();
@@ -70,6 +71,7 @@ export class Members {
     this.waiting[i] = 0;
     this.triedMs[i] = 0;
     this.failures[i] = 0;
+    this.proved[i] = 0;
   }
 
   address(member: i32): Text {
@@ -94,6 +96,12 @@ export class Members {
     return !this.isFailing(member) || passedMs >= RETRY_MS || passedMs < 0;
   }
 
+  /** Whether a gateway has answered, and still does. */
+  isProved(member: i32): bool {
+    return unchecked(this.proved[member]) != 0 && !this.isFailing(member);
+  }
+
+  /** Whether a gateway is left alone between tries. */
   isFailing(member: i32): bool {
     return unchecked(this.failures[member]) >= FAILURES;
   }
@@ -129,8 +137,13 @@ export class Members {
 
   /** What the answer was like. */
   judge(member: i32, isGood: bool): void {
-    if (member < this.count)
-      unchecked((this.failures[member] = isGood ? 0 : this.failures[member] + 1));
+    if (member >= this.count) return;
+    unchecked((this.failures[member] = isGood ? 0 : this.failures[member] + 1));
+  }
+
+  /** A gateway, and not this one itself, has taken a message. */
+  prove(member: i32): void {
+    if (member < this.count) unchecked((this.proved[member] = 1));
   }
 
   /** Forgets messages whose answers were lost: at ticks. */

@@ -1,4 +1,4 @@
-import { text } from "../bytes";
+import { Text, text } from "../bytes";
 import { DiscoverySource, MetricsSource } from "../config/config";
 import { ClustersReader } from "../discovery/admin";
 import { BufferType, getPiece } from "../host/buffers";
@@ -270,16 +270,27 @@ export class Poller {
   }
 
   private readClusters(size: i32, nowMs: f64): bool {
+    const config = this.root.config;
+    if (!this.readCluster(config.discovery.targetCluster, size)) return false;
+    this.discovered.take(this.clusters, nowMs);
+    const peers = config.peers;
+    if (peers.cluster.len == 0 || peers.hosts.length > 0) return true;
+    // Of the gateways' own cluster nothing may be there yet.
+    if (this.readCluster(peers.cluster, size)) {
+      this.root.fleet.openPeers().members.take(this.clusters);
+    }
+    return true;
+  }
+
+  private readCluster(name: Text, size: i32): bool {
     const reader = this.clusters;
-    reader.begin(this.root.config.discovery.targetCluster);
+    reader.begin(name);
     let read = 0;
     while (getPiece(BufferType.CallResponseBody, read, size)) {
       read += outLen;
       reader.feed(outPtr, outLen);
     }
-    if (!reader.finish()) return false;
-    this.discovered.take(reader, nowMs);
-    return true;
+    return reader.finish();
   }
 }
 

@@ -54,7 +54,6 @@ export class Root extends RootContext {
   readonly pool: Pool = new Pool(this);
   readonly heldStreams: Held = new Held(this);
   readonly ticker: Ticker = new Ticker();
-  readonly hearing: Hearing = new Hearing(this);
   /** The plugin's root id. */
   namespace: string = "";
   /** Set when the first configuration is taken; streams exist only afterwards. */
@@ -64,7 +63,9 @@ export class Root extends RootContext {
   private healthOrNull: Health | null = null;
   private deciderOrNull: Decider | null = null;
   private poller: Poller | null = null;
+  /** With other gateways; null while there are none. */
   private exchange: Exchange | null = null;
+  private hearing: Hearing | null = null;
   private tickedMs: f64 = 0;
   /** Whether decisions are told in the log: asked for at ticks. */
   private tellsPrices: bool = false;
@@ -127,7 +128,10 @@ export class Root extends RootContext {
 
   createStream(id: u32): StreamContext | null {
     if (this.config.peers.serve) return new PeerStream(this);
-    return this.deciderOrNull ? this.pool.takeStream() : null;
+    if (!this.deciderOrNull) return null;
+    const exchange = this.exchange;
+    if (exchange) exchange.serve();
+    return this.pool.takeStream();
   }
 
   /** Lets held requests go before nobody comes back to them. */
@@ -137,7 +141,8 @@ export class Root extends RootContext {
   }
 
   onDelete(): void {
-    endHearing(this.namespace, this.hearing);
+    const hearing = this.hearing;
+    if (hearing) endHearing(this.namespace, hearing);
   }
 
   /** Decides for a request: it goes, is held, or is answered; its phase says which. */
@@ -229,7 +234,7 @@ export class Root extends RootContext {
   /** Other gateways that are to be heard. */
   get peerCount(): i32 {
     const exchange = this.exchange;
-    return exchange ? exchange.members.others(this.fleet.outbox.self) : 0;
+    return exchange ? exchange.others : 0;
   }
 
   /** Time between scrapes of one host, ms: shorter while gateways are missing whose requests only servers' reports show. */
@@ -266,11 +271,25 @@ export class Root extends RootContext {
     this.deciderOrNull = new Decider(config, fleet, health);
     this.decider.learnHeavy();
     this.poller = new Poller(this);
-    const exchange = new Exchange(this);
-    this.exchange = exchange.isOn ? exchange : null;
-    if (exchange.isOn) setHearing(this.namespace, this.hearing);
-    else endHearing(this.namespace, this.hearing);
+    this.meet();
     this.ticker.start();
+  }
+
+  /** Begins, or ends, the exchange with other gateways. */
+  private meet(): void {
+    const isOn = this.config.peers.cluster.len > 0;
+    const hearing = this.hearing;
+    if (hearing) endHearing(this.namespace, hearing);
+    this.hearing = null;
+    this.exchange = null;
+    this.fleet.peerLoads.isOn = isOn;
+    if (!isOn) return;
+    const peers = this.fleet.openPeers();
+    const exchange = new Exchange(this, peers);
+    const heard = new Hearing(this, exchange, peers);
+    this.hearing = heard;
+    this.exchange = exchange;
+    setHearing(this.namespace, heard);
   }
 
   /** Makes the configured hosts known, and those that the configuration no longer names unknown to it. */

@@ -2,7 +2,7 @@ const BYTES: i32 = 128 * 1024;
 
 /** The last messages that this worker sent, to send one again: a ring of bytes, in which the oldest are written over. */
 export class SentLog {
-  private bytes: usize = heap.alloc(BYTES);
+  private ring: StaticArray<u8> = new StaticArray<u8>(BYTES);
   /** Bytes ever written, gaps at the ring's end included. */
   private end: i64 = 0;
 
@@ -12,7 +12,7 @@ export class SentLog {
     const at = <i32>(this.end % BYTES);
     if (at + len > BYTES) this.end += BYTES - at;
     const start = this.end;
-    memory.copy(this.bytes + <usize>(start % BYTES), ptr, len);
+    memory.copy(this.address(start), ptr, len);
     this.end += len;
     return start;
   }
@@ -20,6 +20,10 @@ export class SentLog {
   /** Address of a message that was kept, 0 if it was written over since. */
   find(start: i64): usize {
     if (start < 0 || this.end - start > BYTES) return 0;
-    return this.bytes + <usize>(start % BYTES);
+    return this.address(start);
+  }
+
+  private address(start: i64): usize {
+    return changetype<usize>(this.ring) + <usize>(start % BYTES);
   }
 }

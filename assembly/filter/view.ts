@@ -62,6 +62,7 @@ export class View {
     const hosts = this.fleet.hosts;
     const inFlight = this.fleet.inFlight;
     const speeds = this.fleet.speeds;
+    const turns = this.fleet.peerLoads.turn;
     let usable = 0;
     let firstJoinedMs: f64 = Infinity;
     const isScraped = this.config.metrics.source != MetricsSource.None;
@@ -82,6 +83,7 @@ export class View {
       const clock = inFlight.clockTokens(slot);
       unchecked((c.hash[slot] = hosts.hash(slot)));
       unchecked((c.cachedTokens[slot] = 0));
+      unchecked((c.turn[slot] = unchecked(turns[slot])));
       unchecked((c.pendingMs[slot] = inFlight.pendingMs(slot, nowMs)));
       unchecked((c.inFlight[slot] = <f64>inFlight.total(slot)));
       unchecked((c.running[slot] = report ? HostRecord.othersRunning(at) : NaN));

@@ -40,6 +40,9 @@ export class Candidates {
   /** What else speaks against the host, ms: an adapter to load, a start that is to be slow. */
   readonly surchargeMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
 
+  /** Place in this gateway's own order of hosts, 0 first … below 1; all 0 while it is alone. */
+  readonly turn: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
+
   // Results of `price`, kept to explain the choice.
   /** Expected wait before prefill starts. */
   readonly waitMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);

@@ -27,6 +27,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const known = r.knownSlot >= 0;
   const home = known ? r.knownSlot : homeOf(c, r.key);
   const awayMs = away(c, r, w, known ? stay(c, r, w, tieMs) : 0);
+  const turnWeight = !known && r.sharedTokens < TURN_KNOWN * r.promptTokens ? w.turn : 0;
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const prefillFactor = unchecked(c.prefillFactor[slot]);
@@ -61,6 +62,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     let cost = waitMs + countedMs + decodeMs + othersMs + evictionMs + pressureMs;
     cost += tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
     if (slot != home) cost += awayMs;
+    cost += turnWeight * countedMs * unchecked(c.turn[slot]);
     cost += unchecked(c.surchargeMs[slot]);
     unchecked((c.waitMs[slot] = waitMs));
     unchecked((c.prefillMs[slot] = prefillMs));
@@ -68,6 +70,8 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
   }
 }
 
+/** A prompt of which less than this share is known goes by the gateway's own order of hosts. */
+const TURN_KNOWN: f64 = 0.3;
 /** The price of not being at home grows with the prompt up to here, tokens. */
 const HOME_TOKENS: f64 = 30000;
 /** A known conversation's place is worth this many ties more. */
@@ -89,7 +93,8 @@ function away(c: Candidates, r: RequestCost, w: Weights, stayMs: f64): f64 {
   const known = r.promptTokens > 0 ? Math.min(r.sharedTokens / r.promptTokens, 1) : 0;
   const crowd = meanInFlight(c) / HOME_LIGHT;
   const share = HOME_COLD + (r.isContinued ? 1 : known) / (1 + crowd * crowd);
-  return w.home * share * tokens * w.prefillMsPerToken * r.speedFactor + stayMs;
+  const home = r.knownSlot >= 0 ? w.home : w.home * w.agreement;
+  return home * share * tokens * w.prefillMsPerToken * r.speedFactor + stayMs;
 }
 
 /** Price of leaving the host where a conversation is known to be. */

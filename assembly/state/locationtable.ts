@@ -87,6 +87,35 @@ export class LocationTable extends ChangeSink {
     this.write(Change.Move, bucket, e, tag, slot, known);
   }
 
+  /** Buckets of the table. */
+  get buckets(): u32 {
+    return <u32>(this.mask + 1);
+  }
+
+  /** A bucket by its number, 0 ≤ number < buckets; 0 while there is no table. */
+  bucketAt(number: u32): usize {
+    return this.table == 0 ? 0 : this.table + <usize>number * BUCKET_STRIDE;
+  }
+
+  /**
+   * Notes what another gateway has known for so many ticks, unless it is known here; what is alive doesn't give way to it.
+   * Other workers aren't told: each asks for itself.
+   * @param isCounted whether it counts as an entry of this Envoy's
+   */
+  adopt(tag: u64, slot: i32, ageTicks: u32, forks: i32, isCounted: bool): void {
+    const bucket = this.bucketOf(tag);
+    if (find(bucket, tag, slot) >= 0) return;
+    let place = findFree(bucket);
+    if (place < 0) {
+      place = this.leastWorth(bucket, tag);
+      if (this.isAlive(entryAt(bucket, place))) return;
+    } else if (isCounted) {
+      this.filled++;
+    }
+    const stamp = unchecked(this.nowTicks[slot]) - ageTicks;
+    writeEntry(bucket, place, tag, stamp, slot, this.hosts.generation(slot), forks);
+  }
+
   /** The bucket of a tag. */
   protected bucketOf(tag: u64): usize {
     if (this.table == 0) this.open();
@@ -109,7 +138,7 @@ export class LocationTable extends ChangeSink {
 
   /** Whether what an entry says can still be true. */
   @inline
-  protected isAlive(entry: usize): bool {
+  isAlive(entry: usize): bool {
     const slot = Bucket.slot(entry);
     return (
       <u32>slot < <u32>MAX_HOSTS &&
@@ -126,7 +155,7 @@ export class LocationTable extends ChangeSink {
 
   /** Ticks of the entry's host since it was stamped; the 32-bit stamp wraps, the difference does not. */
   @inline
-  private ageTicks(entry: usize, slot: i32): u32 {
+  ageTicks(entry: usize, slot: i32): u32 {
     const age = <i32>(unchecked(this.nowTicks[slot]) - Bucket.stamp(entry));
     return <u32>max(age, 0);
   }

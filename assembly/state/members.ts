@@ -1,3 +1,4 @@
+import { ClustersReader } from "../discovery/admin";
 import { ADDRESS_BYTES, MAX_PEERS } from "./layout";
 import { Keys } from "./keys";
 import { SharedRecord } from "./record";
@@ -47,13 +48,17 @@ export class MemberList {
     return min(<i32>load<u8>(this.item(this.record.bytes + HEAD, i)), ADDRESS_BYTES);
   }
 
-  /** Begins a new list. */
-  begin(): void {
+  /** Publishes a cluster's members, if they aren't known already. */
+  take(cluster: ClustersReader): void {
     this.named = 0;
+    for (let i = 0; i < cluster.count; i++) {
+      this.name(cluster.addressPtr(i), cluster.addressLen(i));
+    }
+    this.publish();
   }
 
   /** Adds a member; what is too long or beyond MAX_PEERS is left out. */
-  name(ptr: usize, len: i32): void {
+  private name(ptr: usize, len: i32): void {
     if (this.named >= MAX_PEERS || len <= 0 || len > ADDRESS_BYTES) return;
     const at = this.item(this.names, this.named++);
     memory.fill(at, 0, ITEM);
@@ -61,8 +66,7 @@ export class MemberList {
     memory.copy(at + 8, ptr, len);
   }
 
-  /** Publishes the new list if it differs. */
-  end(): void {
+  private publish(): void {
     this.refresh();
     const bytes = this.record.bytes;
     const size = this.named * ITEM;

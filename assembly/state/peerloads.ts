@@ -22,10 +22,21 @@ class Heard {
 export class PeerLoads {
   /** Whether there may be peers; without, nothing is read. */
   isOn: bool = false;
+  private name: u64 = 0;
+  /** Of which gateways and hosts the order was made. */
+  private turnsOf: u64 = 0;
   /** Gateways that are heard, as of the last sum. */
   heard: i32 = 0;
+  /** How many of their names are lower than own. */
+  private lower: i32 = 0;
   /** Age of the oldest of their words, ms. */
   oldestMs: f64 = 0;
+
+  /**
+   * Own order of hosts, 0 first … below 1, by slot: gateways begin at different hosts, so that those that place prompts at the
+   * same moment, before they hear of each other, do so at different hosts.
+   */
+  readonly turn: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
 
   /** By slot. */
   readonly waiting: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
@@ -51,6 +62,31 @@ export class PeerLoads {
   /** Reads what is new: before each decision. */
   refresh(nowMs: f64): void {
     if (this.isOn && this.readNew()) this.sum(nowMs);
+  }
+
+  /** Puts the hosts into own order: at ticks. @param name this gateway's */
+  takeTurns(name: u64): void {
+    this.name = name;
+    const hosts = this.hosts;
+    let known = 0;
+    let signature: u64 = ((<u64>this.lower) << 32) + this.heard;
+    for (let slot = 0; slot < hosts.count; slot++) {
+      if (hosts.hash(slot) != 0) known++;
+      signature = signature * 31 + hosts.hash(slot);
+    }
+    if (signature == this.turnsOf) return;
+    this.turnsOf = signature;
+    const first = (this.lower * known) / (this.heard + 1);
+    for (let slot = 0; slot < hosts.count; slot++) {
+      const hash = hosts.hash(slot);
+      if (hash == 0) continue;
+      let place = 0;
+      for (let other = 0; other < hosts.count; other++) {
+        if (hosts.hash(other) != 0 && hosts.hash(other) < hash) place++;
+      }
+      const turn = (place - first + known) % known;
+      unchecked((this.turn[slot] = <f64>turn / <f64>known));
+    }
   }
 
   /** Reads what is new, and drops what is too old: at ticks. */
@@ -101,6 +137,7 @@ export class PeerLoads {
       unchecked((this.clockTokens[slot] = 0));
     }
     this.heard = 0;
+    this.lower = 0;
     this.oldestMs = 0;
     for (let index = 0; index < this.records.length; index++) {
       const record = unchecked(this.records[index]);
@@ -114,6 +151,7 @@ export class PeerLoads {
     const isHeard = Math.abs(ageMs) < UNHEARD_MS && PeerView.isMeasured(at, nowMs);
     if (isHeard) {
       this.heard++;
+      if (PeerView.gateway(at) < this.name) this.lower++;
       this.oldestMs = Math.max(this.oldestMs, ageMs);
     }
     const count = min(PeerView.slots(at), this.hosts.count);

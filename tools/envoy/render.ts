@@ -20,6 +20,8 @@ export interface BootstrapOptions {
   address?: string;
   /** Path that Envoy's health checks ask for; /health by default. */
   healthPath?: string;
+  /** Adds envoy/peers.yaml: the port of its listener, and `ip:port` of the gateways' listeners. */
+  peers?: { port: number; hosts: string[] };
 }
 
 const FALLBACK_TYPES = {
@@ -47,16 +49,36 @@ export function renderBootstrap(options: BootstrapOptions): string {
     fallback_type: `type.googleapis.com/envoy.extensions.load_balancing_policies.${FALLBACK_TYPES[fallback]}`,
   };
   let yaml = readFileSync(join(ROOT, "envoy", "envoy.yaml"), "utf8");
+  if (options.peers) {
+    values.peer_address = address;
+    values.peer_port = String(options.peers.port);
+    yaml = withPeers(yaml);
+  }
   yaml = yaml.replace(/^(.*?: ).*? # \{(\w+)\}$/gm, (line, key: string, name: string) =>
     name in values ? `${key}${values[name]}` : line,
   );
-  yaml = yaml.replace(
-    /^( *)# \{llm_endpoints\}.*\n[\s\S]*?# \{\/llm_endpoints\}$/m,
-    (_all, indent: string) =>
-      `${indent}- lb_endpoints: ${JSON.stringify(endpoints(options.hosts))}`,
-  );
+  yaml = putEndpoints(yaml, "llm_endpoints", options.hosts);
+  if (options.peers) yaml = putEndpoints(yaml, "peer_endpoints", options.peers.hosts);
   if (options.wasm === false) yaml = yaml.replace(/^ *# <filter>\n[\s\S]*?# <\/filter>\n/m, "");
   return yaml;
+}
+
+/** Replaces the endpoints between two marks. */
+function putEndpoints(yaml: string, mark: string, hosts: string[]): string {
+  const between = new RegExp(`^( *)# \\{${mark}\\}.*\\n[\\s\\S]*?# \\{/${mark}\\}$`, "m");
+  return yaml.replace(
+    between,
+    (_all, indent: string) => `${indent}- lb_endpoints: ${JSON.stringify(endpoints(hosts))}`,
+  );
+}
+
+/** The bootstrap with the listener and the cluster of envoy/peers.yaml at the head of its lists. */
+function withPeers(yaml: string): string {
+  const peers = readFileSync(join(ROOT, "envoy", "peers.yaml"), "utf8");
+  const [, listeners = "", clusters = ""] = peers.split(/^(?:listeners|clusters):\n/m);
+  return yaml
+    .replace(/^ {2}listeners:\n/m, (line) => `${line}${listeners.trimEnd()}\n`)
+    .replace(/^ {2}clusters:\n/m, (line) => `${line}${clusters.trimEnd()}\n`);
 }
 
 /** Envoy's lb_endpoints for `ip:port` strings. */

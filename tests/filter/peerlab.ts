@@ -1,0 +1,197 @@
+import type { Call } from "../host/calls.ts";
+import { ManualClock } from "../host/clock.ts";
+import type { Stream } from "../host/stream.ts";
+import type { Root } from "../host/vm.ts";
+import { Gateway, hostNames } from "./gateway.ts";
+
+export const PEER_PATH = "/warmroute/peers";
+const CLUSTER = "warmroute_peers";
+const HEADER = "x-gateway-destination-endpoint";
+const HEAD_BYTES = 40;
+const ROW_BYTES = 32;
+
+export interface PeerLabOptions {
+  servers?: number;
+  workers?: number;
+  /** By how much each gateway's clock is ahead, ms. */
+  aheadMs?: number[];
+  /** How long a message takes from one to another, ms; undefined: it is lost. Default 1. */
+  delayMs?: (from: number, to: number) => number | undefined;
+  config?: Record<string, unknown>;
+}
+
+/** One gateway of several, with its listener for the others. */
+export class Peer {
+  readonly gateway: Gateway;
+  readonly internal: Root[];
+  readonly address: string;
+
+  constructor(gateway: Gateway, address: string) {
+    this.gateway = gateway;
+    this.address = address;
+    const config = JSON.stringify({ peers: { serve: true } });
+    this.internal = gateway.host.vms.map((vm) => vm.createRoot({ rootId: "warmroute", config }));
+  }
+
+  /** A request on the internal listener. */
+  hear(body: Uint8Array | string, { path = PEER_PATH, method = "POST", worker = 0 } = {}): Stream {
+    const stream = (this.internal[worker] as Root).createStream({ cluster: "none" });
+    const bytes = Buffer.from(body as string);
+    stream.requestHeaders(
+      [
+        [":method", method],
+        [":path", path],
+        [":authority", "peer"],
+      ],
+      bytes.length === 0,
+    );
+    if (bytes.length > 0 && stream.localReply === undefined) stream.requestBody(bytes, true);
+    return stream;
+  }
+
+  dropped(cause: string): number {
+    return this.gateway.stat(`peer_messages_dropped_total.cause.${cause}`);
+  }
+}
+
+/** Several gateways in virtual time, each with a clock of its own, before the same servers. */
+export class PeerLab {
+  readonly hosts: string[];
+  readonly peers: Peer[] = [];
+  /** Messages in the order in which they were sent. */
+  readonly sent: { from: number; to: number; atMs: number; call: Call }[] = [];
+  delayMs: (from: number, to: number) => number | undefined;
+  nowMs = 0;
+  private readonly options: PeerLabOptions;
+  private readonly addresses: string[];
+  private readonly due: { atMs: number; act: () => void }[] = [];
+
+  constructor(count: number, options: PeerLabOptions = {}) {
+    this.options = options;
+    this.hosts = hostNames(options.servers ?? 4);
+    this.addresses = Array.from({ length: count }, (_, i) => `10.1.0.${i + 1}:9902`);
+    this.delayMs = options.delayMs ?? (() => 1);
+    for (let i = 0; i < count; i++) this.peers.push(this.start(i));
+  }
+
+  /** The gateway with a number starts anew, with nothing known. */
+  restart(index: number): Peer {
+    const peer = this.start(index);
+    this.peers[index] = peer;
+    return peer;
+  }
+
+  at(index: number): Gateway {
+    return (this.peers[index] as Peer).gateway;
+  }
+
+  /** Lets time pass, a millisecond at a time. */
+  wait(ms: number): void {
+    for (let i = 0; i < ms; i++) {
+      this.nowMs++;
+      for (const { gateway } of this.peers) gateway.host.advance(1);
+      for (let at = 0; at < this.due.length; at++) {
+        const { atMs, act } = this.due[at] as { atMs: number; act: () => void };
+        if (atMs > this.nowMs) continue;
+        this.due.splice(at--, 1);
+        act();
+      }
+    }
+  }
+
+  /** Messages from a gateway since a moment, one per message however many get it. */
+  messagesOf(from: number, sinceMs = 0): { atMs: number; update: Update }[] {
+    const to = from === 0 ? 1 : 0;
+    return this.sent
+      .filter((each) => each.from === from && each.to === to && each.atMs >= sinceMs)
+      .map(({ atMs, call }) => ({ atMs, update: readUpdate(call.body) }));
+  }
+
+  private start(index: number): Peer {
+    const { workers = 2, aheadMs = [], config = {} } = this.options;
+    // The test host's chance is the same for all: their names must differ by their clocks.
+    const ahead = (aheadMs[index] ?? 0) + 0.01 * (index + 1);
+    const clock = new ManualClock(1_700_000_000_000 + this.nowMs + ahead);
+    const gateway = new Gateway(this.hosts, {
+      workers,
+      clock,
+      clusters: ["llm", CLUSTER],
+      config: {
+        cost: { learn: false },
+        ...config,
+        peers: { cluster: CLUSTER, hosts: this.addresses, ...(config.peers as object) },
+      },
+      onCall: (call) => this.tell(index, call),
+    });
+    return new Peer(gateway, this.addresses[index] as string);
+  }
+
+  private tell(from: number, call: Call): void {
+    if (call.cluster !== CLUSTER) return;
+    const to = this.addresses.indexOf(call.headers.get(HEADER) ?? "");
+    const sender = this.peers[from];
+    this.sent.push({ from, to, atMs: this.nowMs, call });
+    this.later(call.timeoutMs, () => {
+      if (!call.answered) call.timeOut();
+    });
+    const there = this.delayMs(from, to);
+    if (there === undefined) return;
+    this.later(there, () => {
+      const peer = this.peers[to] as Peer;
+      const reply = peer.hear(call.body, { worker: this.sent.length % peer.internal.length });
+      const back = this.delayMs(to, from);
+      if (back === undefined) return;
+      this.later(back, () => {
+        if (call.answered || (sender && this.peers[from] !== sender)) return;
+        call.respond(reply.localReply?.status ?? 503, reply.localReply?.body ?? "");
+      });
+    });
+  }
+
+  private later(ms: number, act: () => void): void {
+    this.due.push({ atMs: this.nowMs + ms, act });
+  }
+}
+
+/** An update as assembly/peers/wire.ts draws it. */
+export interface Update {
+  isFull: boolean;
+  gateway: bigint;
+  sequence: number;
+  sentMs: number;
+  rows: { host: bigint; waiting: number; decoding: number; workMs: number; clock: number }[];
+  placements: { host: number; ids: bigint[]; conversation: bigint }[];
+}
+
+export function readUpdate(body: Buffer): Update {
+  const rows = Array.from({ length: body.readUInt16LE(6) }, (_, i) => {
+    const at = HEAD_BYTES + i * ROW_BYTES;
+    return {
+      host: body.readBigUInt64LE(at),
+      waiting: body.readUInt16LE(at + 8),
+      decoding: body.readUInt16LE(at + 10),
+      workMs: body.readFloatLE(at + 12),
+      clock: body.readDoubleLE(at + 24),
+    };
+  });
+  const placements: Update["placements"] = [];
+  let at = HEAD_BYTES + rows.length * ROW_BYTES;
+  for (let i = 0; i < body.readUInt16LE(20); i++) {
+    const start = at + 24;
+    const count = body.readUInt16LE(at + 2);
+    placements.push({
+      host: body.readUInt16LE(at),
+      conversation: body.readBigUInt64LE(at + 8),
+      ids: Array.from({ length: count }, (_, n) => body.readBigUInt64LE(start + 8 * n)),
+    });
+    at = start + 8 * count;
+  }
+  return {
+    isFull: (body.readUInt8(5) & 1) !== 0,
+    gateway: body.readBigUInt64LE(8),
+    sequence: body.readUInt32LE(16),
+    sentMs: body.readDoubleLE(24),
+    rows,
+    placements,
+  };
+}

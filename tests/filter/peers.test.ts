@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chat, type Exchange, tally } from "./gateway.ts";
+import { prose, random } from "./lab.ts";
+import { PEER_PATH, type Peer, PeerLab } from "./peerlab.ts";
+
+const rand = random(5);
+/** About 20,000 tokens: 1.1 s of prefill. */
+const heavy = () => chat(prose(80_000, rand));
+const light = () => chat("hello");
+
+/** Gateways that have found each other. */
+function met(count: number, options: ConstructorParameters<typeof PeerLab>[1] = {}): PeerLab {
+  const lab = new PeerLab(count, options);
+  lab.wait(1300);
+  return lab;
+}
+
+const heardBy = (lab: PeerLab) => lab.peers.map(({ gateway }) => gateway.stat("peers_heard"));
+
+/** All that the VMs of a gateway share, but what changes with time alone. */
+function tables(peer: Peer): string {
+  const shared = peer.gateway.host.shared("warmroute");
+  return shared
+    .keys()
+    .filter((key) => /\/(peer|loc|outbox)/.test(key))
+    .map((key) => `${key}=${shared.get(key)?.value.toString("base64")}`)
+    .join("\n");
+}
+
+test("gateways find each other, and themselves among the members", () => {
+  const lab = met(3);
+  assert.deepEqual(heardBy(lab), [2, 2, 2]);
+  assert.deepEqual(
+    lab.peers.map(({ gateway }) => gateway.stat("peers")),
+    [2, 2, 2],
+  );
+  const since = lab.nowMs;
+  lab.wait(10_000);
+  const idle = lab.sent.filter(({ atMs }) => atMs > since);
+  assert.ok(!idle.some(({ from, to }) => from === to), "nobody tells itself");
+  const perSecond = idle.length / 10 / 6;
+  assert.ok(perSecond >= 3 && perSecond <= 5, `${perSecond} messages a second to each`);
+});
+
+test("a prompt with much to compute is told at once, at most one message in a gap; others ride along", () => {
+  const lab = met(2);
+  const since = lab.nowMs;
+  const busy = lab.at(0);
+  busy.send(heavy());
+  busy.send(heavy(), { worker: 1 });
+  busy.send(light());
+  lab.wait(12);
+  const told = lab.messagesOf(0, since);
+  assert.deepEqual(
+    told.map(({ update }) => update.placements.length),
+    [1, 2],
+  );
+  const [first, second] = told as [(typeof told)[0], (typeof told)[0]];
+  assert.equal(first.atMs, since);
+  assert.ok(second.atMs - since >= 5 && second.atMs - since <= 8, `${second.atMs - since} ms`);
+  assert.ok(first.update.placements.every(({ ids }) => ids.length > 5));
+  assert.ok(Math.abs((first.update.rows[0]?.workMs ?? 0) - 1100) < 50);
+  lab.at(1).send(light());
+  const quiet = lab.nowMs;
+  lab.wait(260);
+  const [later] = lab.messagesOf(1, quiet).filter(({ update }) => update.placements.length > 0);
+  assert.ok(later && later.atMs > quiet, "a light prompt waits for the next message");
+});
+
+test("one Envoy has one voice, however many workers it has", () => {
+  const lab = met(2, { workers: 6 });
+  const since = lab.nowMs;
+  for (let i = 0; i < 60; i++) {
+    lab.at(0).send(heavy(), { worker: i % 6 });
+    lab.wait(1);
+  }
+  lab.wait(300);
+  const told = lab.messagesOf(0, since);
+  const numbers = told.map(({ update }) => update.sequence);
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, i) => (numbers[0] as number) + i),
+  );
+  assert.equal(new Set(told.map(({ update }) => update.gateway)).size, 1);
+  assert.equal(
+    told.reduce((sum, { update }) => sum + update.placements.length, 0),
+    60,
+  );
+  const gaps = told.slice(1).map(({ atMs }, i) => atMs - (told[i]?.atMs ?? 0));
+  assert.ok(Math.min(...gaps) >= 5, `${gaps}`);
+  const waiting = new Map(
+    told.flatMap(({ update }) => update.rows.map((r) => [r.host, r.waiting])),
+  );
+  assert.equal(
+    [...waiting.values()].reduce((sum, n) => sum + n, 0),
+    60,
+  );
+});
+
+for (const [what, options] of [
+  ["", {}],
+  ["clocks an hour apart", { aheadMs: [0, 3_600_000, -3_600_000, 17] }],
+  ["eight workers each", { workers: 8 }],
+] as const) {
+  test(`heavy prompts spread evenly over gateways, conversations go on where they are; ${what}`, () => {
+    const lab = met(4, options as never);
+    const served: (string | undefined)[] = [];
+    for (let i = 0; i < 8; i++) {
+      served.push(lab.at(i % 4).send(heavy()).target);
+      lab.wait(10);
+    }
+    assert.deepEqual([...tally(served).values()], [2, 2, 2, 2]);
+    const messages = [{ role: "user", content: prose(4000, rand) }];
+    let last: Exchange | undefined;
+    for (let turn = 0; turn < 9; turn++) {
+      lab.wait(3000);
+      const next = lab.at(turn % 4).send({ model: "m1", messages });
+      if (last) assert.equal(next.target, last.target, `turn ${turn}`);
+      lab.wait(20);
+      next.answer();
+      if (turn > 0) assert.equal(next.debug("reason"), "prefix");
+      messages.push({ role: "assistant", content: "ok" });
+      messages.push({ role: "user", content: prose(1000, rand) });
+      last = next;
+    }
+  });
+}
+
+test("a message that came before, or is damaged, too long or of another version, changes nothing and is counted", () => {
+  const lab = met(2);
+  lab.at(0).send(heavy());
+  lab.wait(10);
+  const told = lab.sent.filter(({ from, to }) => from === 0 && to === 1);
+  const message = told.map(({ call }) => call.body).find((body) => body.readUInt16LE(20) > 0);
+  assert.ok(message);
+  const other = (change: (copy: Buffer) => void): Buffer => {
+    const copy = Buffer.from(message);
+    change(copy);
+    return copy;
+  };
+  const peer = lab.peers[1] as Peer;
+  const before = tables(peer);
+  const cases: [name: string, body: Uint8Array | string, status: number, cause: string][] = [
+    ["again", message, 409, "replayed"],
+    ["cut", message.subarray(0, message.length - 1), 400, "garbled"],
+    ["longer", Buffer.concat([message, Buffer.alloc(1)]), 400, "garbled"],
+    ["other text", "POST / HTTP/1.1", 400, "garbled"],
+    ["next version", other((copy) => copy.writeUInt8(2, 3)), 400, "version"],
+    ["unknown kind", other((copy) => copy.writeUInt8(9, 4)), 400, "garbled"],
+    ["nobody's", other((copy) => copy.writeBigUInt64LE(0n, 8)), 400, "garbled"],
+    ["NaN work", other((copy) => copy.writeFloatLE(Number.NaN, 52)), 400, "garbled"],
+    ["endless work", other((copy) => copy.writeFloatLE(1e30, 52)), 400, "garbled"],
+    ["negative clock", other((copy) => copy.writeDoubleLE(-1, 64)), 400, "garbled"],
+    ["too long", Buffer.alloc(70_000), 413, "oversized"],
+  ];
+  for (const [name, body, status, cause] of cases) {
+    const dropped = peer.dropped(cause);
+    const reply = peer.hear(body).localReply;
+    assert.equal(reply?.status, status, name);
+    assert.ok((reply?.body.length ?? 0) > 0, "says what was expected");
+    if (cause !== "oversized") assert.equal(peer.dropped(cause), dropped + 1, name);
+  }
+  assert.equal(tables(peer), before);
+  assert.equal(peer.gateway.stat("internal_errors_total"), 0);
+});
+
+test("the internal listener answers messages and nothing else; the public one treats them as any request", () => {
+  const lab = met(2);
+  const peer = lab.peers[0] as Peer;
+  for (const [path, method] of [
+    ["/v1/chat/completions", "POST"],
+    [PEER_PATH, "GET"],
+    [`${PEER_PATH}/`, "POST"],
+    [`${PEER_PATH}?x`, "POST"],
+  ] as const) {
+    assert.equal(peer.hear("x", { path, method }).localReply?.status, 404, `${method} ${path}`);
+  }
+  assert.equal(peer.hear("").localReply?.status, 400);
+  const message = lab.sent.find(({ from }) => from === 1)?.call.body as Buffer;
+  const before = tables(peer);
+  const received = peer.gateway.stat("peer_messages_received_total");
+  const exchange = peer.gateway.send(message, { path: PEER_PATH });
+  assert.equal(exchange.stream.localReply, undefined);
+  assert.ok(exchange.stream.request.sentEnd);
+  assert.equal(peer.gateway.stat("peer_messages_received_total"), received);
+  assert.equal(tables(peer), before);
+});
+
+test("a gateway is missed after a second, wherever the fault is, and found again", () => {
+  const lab = met(3);
+  for (const lost of [
+    (from: number, to: number) => from === 2 || to === 2,
+    (from: number) => from === 2,
+    (_from: number, to: number) => to === 2,
+  ]) {
+    lab.delayMs = (from, to) => (lost(from, to) ? undefined : 1);
+    lab.wait(8000);
+    assert.deepEqual(heardBy(lab), [1, 1, 0], `${lost}`);
+    lab.delayMs = () => 1;
+    lab.wait(1500);
+    assert.deepEqual(heardBy(lab), [2, 2, 2], `${lost}`);
+  }
+});
+
+test("what is too late isn't believed: a gateway two seconds late counts as missing", () => {
+  const lab = met(2);
+  lab.delayMs = () => 2000;
+  lab.wait(8000);
+  assert.deepEqual(heardBy(lab), [0, 0]);
+  lab.delayMs = () => 1;
+  lab.wait(4000);
+  assert.deepEqual(heardBy(lab), [1, 1]);
+});
+
+test("a clock that is set does no lasting harm", () => {
+  const lab = met(2);
+  for (const byMs of [3_600_000, -3_600_000]) {
+    lab.at(0).clock.moveTo(lab.at(0).clock.now() + BigInt(byMs) * 1_000_000n);
+    lab.wait(8000);
+    assert.deepEqual(heardBy(lab), [1, 1], `${byMs}`);
+    assert.equal(lab.at(1).stat("internal_errors_total"), 0);
+  }
+});
+
+test("a lost message is sent once more", () => {
+  const lab = met(2);
+  const target = lab.at(0).send(heavy()).target;
+  lab.wait(1200);
+  const body = chat(prose(6000, rand));
+  lab.delayMs = () => undefined;
+  const first = lab.at(0).send(body);
+  lab.wait(2);
+  lab.delayMs = () => 1;
+  lab.wait(700);
+  assert.notEqual(first.target, target);
+  assert.equal(lab.at(1).send(body).target, first.target);
+  assert.equal((lab.peers[1] as Peer).dropped("replayed"), 0);
+});
+
+test("a gateway that starts anew gets the others' locations", () => {
+  const lab = met(2);
+  const bodies = Array.from({ length: 40 }, () => chat(prose(6000, rand)));
+  const targets = bodies.map((body) => {
+    const exchange = lab.at(0).send(body);
+    lab.wait(20);
+    exchange.answer();
+    return exchange.target;
+  });
+  lab.restart(1);
+  lab.wait(1500);
+  const again = bodies.map((body) => {
+    const exchange = lab.at(1).send(body);
+    exchange.answer();
+    return exchange.target;
+  });
+  assert.deepEqual(again, targets);
+  assert.equal(lab.at(1).stat("table_entries"), lab.at(0).stat("table_entries"));
+});
+
+test("more gateways than there is room for are refused, and the known ones go on", () => {
+  const lab = met(2);
+  const peer = lab.peers[1] as Peer;
+  const message = lab.sent.find(({ from, to }) => from === 0 && to === 1)?.call.body as Buffer;
+  const shared = peer.gateway.host.shared("warmroute");
+  for (let i = 0; i < 500; i++) {
+    const copy = Buffer.from(message);
+    copy.writeBigUInt64LE(BigInt(i + 1), 8);
+    const status = peer.hear(copy).localReply?.status;
+    assert.equal(status, i < 63 ? 200 : 503, `${i}`);
+  }
+  assert.equal(peer.dropped("crowded"), 437);
+  assert.equal(shared.keys().filter((key) => /\/peer[^m]/.test(key)).length, 64);
+  lab.wait(2000);
+  assert.deepEqual(heardBy(lab), [1, 1]);
+});

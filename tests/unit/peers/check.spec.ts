@@ -1,0 +1,93 @@
+import { Fault, check, entriesOf, placementsOf } from "../../../assembly/peers/check";
+import {
+  HEAD_BYTES,
+  Head,
+  Kind,
+  MAX_MESSAGE,
+  PAGE_ENTRY,
+  PageEntry,
+  Placement,
+  ROW_BYTES,
+  Row,
+} from "../../../assembly/peers/wire";
+
+const at: usize = heap.alloc(MAX_MESSAGE + 64);
+
+/** An update of two rows and two placements, of 3 and of no ids; returns its length. */
+function update(): i32 {
+  Head.write(at, Kind.Update, 7);
+  Head.setHosts(at, 2);
+  Head.setPlacements(at, 2);
+  Head.setSequence(at, 41);
+  Head.setSentMs(at, 1700000000000);
+  Row.write(at + HEAD_BYTES, 11, 3, 70000, 1234.5, 1e6, 20, 5e9);
+  Row.write(at + HEAD_BYTES + ROW_BYTES, 12, 0, 0, -1, -1, 1e12, 0);
+  let place = placementsOf(at);
+  Placement.write(place, 1, 3, true, 300, 5, 6);
+  for (let i = 0; i < 3; i++) Placement.setId(place, i, 100 + i);
+  place += <usize>Placement.size(place);
+  Placement.write(place, 0, 0, false, 0, 0, 0);
+  place += <usize>Placement.size(place);
+  return <i32>(place - at);
+}
+
+describe("check", () => {
+  it("accepts what was written, and reads back what was said", () => {
+    expect(<i32>check(at, update())).toBe(Fault.None);
+    const row = at + HEAD_BYTES;
+    expect(Row.waiting(row)).toBe(3);
+    expect(Row.decoding(row)).toBe(65535);
+    expect(Row.workMs(row)).toBe(1234.5);
+    expect(Row.clockTokens(row)).toBe(5e9);
+    expect(Row.workMs(row + ROW_BYTES)).toBe(0);
+    const place = placementsOf(at);
+    expect(Placement.host(place)).toBe(1);
+    expect(Placement.isFork(place)).toBe(true);
+    expect(Placement.chainLength(place)).toBe(255);
+    expect(Placement.id(place, 2)).toBe(102);
+  });
+
+  it("refuses every part of a message and everything longer", () => {
+    const size = update();
+    for (let cut = 0; cut < size; cut++) expect(<i32>check(at, cut)).not.toBe(Fault.None, `${cut}`);
+    expect(<i32>check(at, size + 1)).toBe(Fault.Garbled);
+    expect(<i32>check(at, MAX_MESSAGE + 1)).toBe(Fault.Oversized);
+  });
+
+  it("refuses places outside, too many ids and impossible numbers", () => {
+    let size = update();
+    Placement.setHost(placementsOf(at), 2);
+    expect(<i32>check(at, size)).toBe(Fault.Garbled);
+    size = update();
+    store<u16>(placementsOf(at) + 2, 513);
+    expect(<i32>check(at, size)).toBe(Fault.Garbled);
+    const wrong: f32[] = [f32.NaN, <f32>Infinity, -1, 1e8];
+    for (let i = 0; i < wrong.length; i++) {
+      size = update();
+      store<f32>(at + HEAD_BYTES + 12, wrong[i]);
+      expect(<i32>check(at, size)).toBe(Fault.Garbled, `${wrong[i]}`);
+    }
+    size = update();
+    store<u8>(at + 3, 2);
+    expect(<i32>check(at, size)).toBe(Fault.Version);
+  });
+
+  it("holds pages to their size, hosts and tags", () => {
+    Head.write(at, Kind.Page, 7);
+    Head.setHosts(at, 2);
+    Head.setCount(at, 2);
+    const size = HEAD_BYTES + 16 + 2 * PAGE_ENTRY;
+    const entry = entriesOf(at);
+    PageEntry.write(entry, 9, 1, 4, 77);
+    PageEntry.write(entry + PAGE_ENTRY, 10, 0, 0, 0);
+    expect(<i32>check(at, size)).toBe(Fault.None);
+    expect(PageEntry.ageTicks(entry)).toBe(77);
+    expect(<i32>check(at, size - 1)).toBe(Fault.Garbled);
+    PageEntry.write(entry, 9, 2, 4, 77);
+    expect(<i32>check(at, size)).toBe(Fault.Garbled);
+    PageEntry.write(entry, 0, 1, 4, 77);
+    expect(<i32>check(at, size)).toBe(Fault.Garbled);
+    Head.setCount(at, 0xfffffff0);
+    expect(<i32>check(at, size)).toBe(Fault.Garbled);
+  });
+});
