@@ -34,7 +34,8 @@ export class TableCopy {
 
   /** Begins to ask, once some gateway has answered. */
   tick(nowMs: f64): void {
-    if (!this.isWanted || !this.serves || this.token != 0 || this.root.fleet.hosts.count == 0) return;
+    if (!this.isWanted || !this.serves || this.token != 0 || this.root.fleet.hosts.count == 0)
+      return;
     const members = this.exchange.members;
     for (let i = 1; i <= members.count; i++) {
       const member = (this.member + i) % members.count;

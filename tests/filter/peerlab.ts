@@ -9,6 +9,8 @@ const CLUSTER = "warmroute_peers";
 const HEADER = "x-gateway-destination-endpoint";
 const HEAD_BYTES = 40;
 const ROW_BYTES = 32;
+/** The kind of a message with rows and placements. */
+const UPDATE = 1;
 
 export interface PeerLabOptions {
   servers?: number;
@@ -104,6 +106,7 @@ export class PeerLab {
     const to = from === 0 ? 1 : 0;
     return this.sent
       .filter((each) => each.from === from && each.to === to && each.atMs >= sinceMs)
+      .filter(({ call }) => call.body.readUInt8(4) === UPDATE)
       .map(({ atMs, call }) => ({ atMs, update: readUpdate(call.body) }));
   }
 

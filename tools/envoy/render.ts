@@ -75,7 +75,8 @@ function putEndpoints(yaml: string, mark: string, hosts: string[]): string {
 /** The bootstrap with the listener and the cluster of envoy/peers.yaml at the head of its lists. */
 function withPeers(yaml: string): string {
   const peers = readFileSync(join(ROOT, "envoy", "peers.yaml"), "utf8");
-  const [, listeners = "", clusters = ""] = peers.split(/^(?:listeners|clusters):\n/m);
+  const inner = peers.trimEnd().replace(/^(?=.)/gm, "  ");
+  const [, listeners = "", clusters = ""] = inner.split(/^ {2}(?:listeners|clusters):\n/m);
   return yaml
     .replace(/^ {2}listeners:\n/m, (line) => `${line}${listeners.trimEnd()}\n`)
     .replace(/^ {2}clusters:\n/m, (line) => `${line}${clusters.trimEnd()}\n`);
