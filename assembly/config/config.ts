@@ -190,6 +190,8 @@ export class Admission {
   enabled: bool = true;
   /** Expected wait that means no room: ms, 1..3600000, default 10000. */
   maxWaitMs: i32 = 10000;
+  /** Expected wait at every host from which on requests are bound late: ms, 1..3600000, default 50. */
+  lateBindingMs: i32 = 50;
   /** Reported waiting requests that mean no room: 1..1000000, default 64. */
   maxWaiting: i32 = 64;
   /** Reported KV use that means no room: share, 0.01..1, default 0.98. */

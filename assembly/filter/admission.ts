@@ -12,6 +12,7 @@ import { noteCasGaveUp } from "../state/record";
 import { refuse } from "./refusal";
 import { Root } from "./root";
 import { Phase, Stream } from "./stream";
+import { Turn } from "./turn";
 import { TICK_MS, Wish } from "./ticker";
 
 /** Tick while something is: room comes back as time passes, too, and at other workers. */
@@ -33,7 +34,11 @@ export class Admission {
   private evicted: Array<Stream> = new Array<Stream>();
   private periodMs: u32 = TICK_MS;
 
-  constructor(private root: Root) {}
+  private turn: Turn;
+
+  constructor(private root: Root) {
+    this.turn = new Turn(root);
+  }
 
   /** Requests held by this worker. */
   get length(): i32 {
@@ -51,7 +56,8 @@ export class Admission {
     if (!this.isOn || d.choice.count == 0) return Phase.Sent;
     const decider = root.decider;
     const slot = d.choice.slots[0];
-    const hasRoom = decider.hasRoom(slot);
+    const isFull = !decider.hasRoom(slot);
+    const hasRoom = !isFull && !decider.isCongested;
     const isIdle = hasRoom && decider.isIdle(slot);
     const fleet = root.fleet;
     const isFree = isIdle || (hasRoom && fleet.inFlight.held() == 0);
@@ -63,7 +69,8 @@ export class Admission {
     if (isFree) return Phase.Sent;
     if (!hasRoom && firstMs > ticket.goalMs) ticket.goalMs = 0;
     if (!this.makePlace(ticket, now)) {
-      return hasRoom ? Phase.Sent : this.refuseNow(stream, Reason.QueueFull, now);
+      const isLate = isFull || this.waitMs(slot) > <f64>root.config.admission.maxWaitMs;
+      return isLate ? this.refuseNow(stream, Reason.QueueFull, now) : Phase.Sent;
     }
     if (reader) decider.keep(d, reader);
     if (this.queue.length == 0) this.drain.begin(now);
@@ -71,6 +78,7 @@ export class Admission {
     ticket.expiresMs = Math.min(now + <f64>root.config.admission.queueTimeoutMs, ticket.deadlineMs);
     ticket.freeMs = now + (ticket.expiresMs - now) * BOUND_SHARE;
     this.queue.add(ticket);
+    if (this.queue.length == 1) this.turn.note(this.queue, now);
     fleet.row.hold(1, ticket.bytes, now);
     root.stats.queueLength.add(1);
     if (hasRoom) this.wake();
@@ -102,6 +110,8 @@ export class Admission {
     while (this.evicted.length > 0) this.answer(this.evicted.pop(), Reason.QueueFull, now);
     const released = this.release(now, STEPS_MAX);
     const expired = this.expire(now);
+    this.turn.note(this.queue, now);
+    this.root.fleet.row.publish(now);
     setEffectiveContext(this.root.id);
     const more = released == STEPS_MAX || expired == STEPS_MAX;
     this.setPeriod(more ? WAKE_MS : this.queue.length > 0 ? HELD_TICK_MS : TICK_MS);
@@ -185,10 +195,13 @@ export class Admission {
       const d = stream.decision;
       if (now >= ticket.freeMs) d.boundSlot = -1;
       decider.decideAgain(d, now);
-      if (this.isOn && d.choice.count > 0 && !decider.hasRoom(d.choice.slots[0])) {
+      const isHost = d.choice.count > 0;
+      if (this.isOn && isHost && (decider.isCongested || !decider.hasRoom(d.choice.slots[0]))) {
         queue.refuse(ticket);
         continue;
       }
+      if (this.isOn && !this.turn.isMine(ticket, now)) break;
+      this.turn.taken(now);
       this.letGo(ticket, now);
       released++;
     }
@@ -259,6 +272,15 @@ export class Admission {
   /** Time until so much work of the queue has been started; while little was seen, each host is taken to do one ms in a ms. */
   private drainMs(workMs: f64): f64 {
     return this.drain.waitMs(workMs, Math.max(<f64>this.root.decider.usableHosts, 1));
+  }
+
+  /** Time until a host would start what comes now, were all that is held to go before it, ms. */
+  private waitMs(slot: i32): f64 {
+    const own = this.queue.length;
+    const held = own > 0 ? <f64>this.root.fleet.inFlight.held() / <f64>own : 1;
+    const decider = this.root.decider;
+    const hosts = Math.max(<f64>decider.usableHosts, 1);
+    return decider.view.waitOf(slot) + (this.queue.workMs * held) / hosts;
   }
 
   private setPeriod(periodMs: u32): void {

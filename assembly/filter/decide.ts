@@ -42,6 +42,7 @@ export class Decider {
   /** Spreads what has no key; also picks which ancestors are renewed. */
   private counter: u64 = 0;
   private rooms: HeavyRoom = new HeavyRoom();
+  private congested: bool = false;
   /** Hosts that the last request could have gone to. */
   usableHosts: i32 = 0;
 
@@ -93,6 +94,14 @@ export class Decider {
     return unchecked(this.candidates.room[slot]) != Room.None;
   }
 
+  /**
+   * Whether every host would let a request wait, as of the last decision. While one wouldn't, requests go by price, even to a
+   * host that is busy: it is busy with what the others are kept free of, or has what they would have to compute.
+   */
+  get isCongested(): bool {
+    return this.congested;
+  }
+
   /** Whether a host is known to have nothing to do. */
   isIdle(slot: i32): bool {
     return this.view.isIdle(this.candidates, slot);
@@ -138,6 +147,7 @@ export class Decider {
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
     price(this.candidates, r, this.weights);
+    this.congested = this.view.isCongested(this.candidates);
     if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);

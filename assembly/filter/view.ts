@@ -31,6 +31,8 @@ export class View {
   private firstJoinedMs: f64 = Infinity;
   private limits: Limits = new Limits();
   private load: Load = new Load();
+  /** By slot: expected wait as admission counts it, ms; 0 where the speed isn't known. As of the last `fill`. */
+  private waitMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   /** Prefill ms of a mean request at the priors: what one reported waiting request stands for. */
   meanWorkMs: f64 = 0;
   /** Whether requests are held: then those that were sent since a server's report count as waiting on top of it. */
@@ -149,8 +151,28 @@ export class View {
     return others * Math.max(this.meanWorkMs, leastMs) * unchecked(c.prefillFactor[slot]);
   }
 
+  /** Expected wait at a host of the last `fill`, ms; 0 where its speed isn't known. */
+  waitOf(slot: i32): f64 {
+    return unchecked(this.waitMs[slot]);
+  }
+
+  /**
+   * Whether at each usable host a request would wait for long behind others that were sent from here: better it waits here,
+   * where it can pass and be passed. What waits there for others is no reason, for nothing from here can pass that.
+   */
+  isCongested(c: Candidates): bool {
+    if (!this.config.admission.enabled) return false;
+    const limitMs = <f64>this.config.admission.lateBindingMs;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot]) || unchecked(c.room[slot]) == Room.None) continue;
+      if (unchecked(c.pendingMs[slot]) <= limitMs || !this.isLearned(slot)) return false;
+    }
+    return true;
+  }
+
   private room(c: Candidates, slot: i32, capacity: f64, nowMs: f64): Room {
     const at = this.fleet.states.at(slot);
+    unchecked((this.waitMs[slot] = 0));
     if (<f64>HostRecord.pushedBackUntilS(at) * 1000 > nowMs) return Room.None;
     this.describe(c, slot);
     const load = this.load;
@@ -168,6 +190,7 @@ export class View {
     }
     load.isLearned = this.isLearned(slot);
     load.waitMs = unchecked(c.pendingMs[slot]) + this.othersWorkMs(c, slot);
+    unchecked((this.waitMs[slot] = load.isLearned ? load.waitMs : 0));
     return roomAt(load, this.limits);
   }
 

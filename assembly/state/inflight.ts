@@ -167,6 +167,18 @@ export class InFlight {
     return this.heldBytesSum + RowView.heldBytes(this.own.bytes);
   }
 
+  /** Rows of other workers, as far as they are known: 0 … `otherRows` − 1. */
+  get otherRows(): i32 {
+    return this.others.length;
+  }
+
+  /** Image of another worker's row, if requests are held there and it was written within so many ms; 0 otherwise. */
+  holding(index: i32, withinMs: f64, nowMs: f64): usize {
+    const row = unchecked(this.others[index]);
+    if (index == this.own.index || row.bytes == 0 || RowView.held(row.bytes) == 0) return 0;
+    return nowMs - row.heartbeatMs <= withinMs ? row.bytes : 0;
+  }
+
   /** Token clock of a host: tokens ever inserted into its cache by this Envoy, and by others since they are heard. */
   clockTokens(slot: i32): f64 {
     return this.ownClockTokens(slot) + unchecked(this.peers.clockTokens[slot]);

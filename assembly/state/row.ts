@@ -17,6 +17,11 @@ const COUNT: i32 = 24;
 const HELD: i32 = 28;
 const HELD_BYTES: i32 = 32;
 const LOGGED: i32 = 40;
+const NEXT_PRIORITY: i32 = 48;
+const NEXT_TENANT: i32 = 52;
+const NEXT_SINCE: i32 = 56;
+const NEXT_WORK: i32 = 64;
+const LET_GO: i32 = 72;
 
 /** Reads the fields of one row image (own or another worker's), wherever its bytes are. */
 @unmanaged
@@ -53,6 +58,28 @@ export class RowView {
   @inline
   static logged(row: usize): u64 {
     return load<u64>(row + LOGGED);
+  }
+  /** Of the request that goes next from the worker's queue: priority, a part of its tenant's hash, since when it waits, its work. */
+  @inline
+  static nextPriority(row: usize): i32 {
+    return load<i32>(row + NEXT_PRIORITY);
+  }
+  @inline
+  static nextTenant(row: usize): u32 {
+    return load<u32>(row + NEXT_TENANT);
+  }
+  @inline
+  static nextSinceMs(row: usize): f64 {
+    return load<f64>(row + NEXT_SINCE);
+  }
+  @inline
+  static nextWorkMs(row: usize): f64 {
+    return load<f64>(row + NEXT_WORK);
+  }
+  /** When the worker last let a held request go. */
+  @inline
+  static letGoMs(row: usize): f64 {
+    return load<f64>(row + LET_GO);
   }
   @inline
   static box(row: usize, slot: i32): usize {
@@ -165,6 +192,22 @@ export class WorkerRow {
     return this.index >= 0 || this.claim(nowMs);
   }
 
+  /** Who goes next from the worker's queue; published with the next change or heartbeat, or by `publish`. */
+  setNext(priority: i32, tenant: u32, sinceMs: f64, workMs: f64): void {
+    const bytes = this.record.bytes;
+    store<i32>(bytes + NEXT_PRIORITY, priority);
+    store<u32>(bytes + NEXT_TENANT, tenant);
+    store<f64>(bytes + NEXT_SINCE, sinceMs);
+    store<f64>(bytes + NEXT_WORK, workMs);
+    this.touch();
+  }
+
+  /** The worker lets a held request go. */
+  setLetGo(nowMs: f64): void {
+    store<f64>(this.record.bytes + LET_GO, nowMs);
+    this.touch();
+  }
+
   /** Marks the row as changed. */
   touch(): void {
     this.dirty = true;
@@ -230,6 +273,7 @@ export class WorkerRow {
       store<i32>(bytes + COUNT, rows);
       store<i32>(bytes + HELD, RowView.held(own));
       store<f64>(bytes + HELD_BYTES, RowView.heldBytes(own));
+      memory.copy(bytes + NEXT_PRIORITY, own + NEXT_PRIORITY, ROW_HEAD - NEXT_PRIORITY);
       store<u64>(bytes + INSTANCE, this.instance);
       store<f64>(bytes + HEARTBEAT, nowMs);
       if (this.record.store(ROW_HEAD + rows * ROW_RECORD) == SharedResult.Ok) {

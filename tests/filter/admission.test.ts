@@ -309,7 +309,7 @@ test("small work goes first, and what has waited long enough before it", () => {
   reports[H1] = BUSY;
   gateway.host.advance(700);
   const aged = gateway.send(chat(prose(60_000, random(8))));
-  gateway.host.advance(3000);
+  gateway.host.advance(20_000);
   const late = gateway.send(question());
   assert.deepEqual(orderOf(gateway, reports, [aged, late]), [0, 1]);
 });
@@ -390,6 +390,100 @@ test("limits hold over all workers, and no worker starves another", () => {
   assert.equal(gateway.stat("queue_length"), 4);
   assert.equal(orderOf(gateway, reports, held).length, 4);
   assert.equal(gateway.stat("queue_length"), 0);
+});
+
+test("one order over all workers: strictly by priority, then the more urgent", () => {
+  const { gateway, reports } = full({}, { workers: 4 });
+  const send = (worker: number, priority: string, bytes: number) =>
+    gateway.send(chat(prose(bytes, random(serial++))), {
+      worker,
+      headers: { "x-warmroute-priority": priority },
+    });
+  const held = [
+    send(0, "low", 20),
+    send(0, "low", 9000),
+    send(1, "normal", 60_000),
+    send(2, "normal", 20),
+    send(3, "high", 40_000),
+    send(3, "low", 40_000),
+  ];
+  gateway.host.advance(100);
+  assert.deepEqual(orderOf(gateway, reports, held), [4, 3, 2, 0, 1, 5]);
+});
+
+test("a quiet tenant at one worker isn't starved by a flood at the others", () => {
+  const config = { affinity: { tenant_header: "x-tenant" } };
+  const { gateway, reports } = full({}, { config, workers: 3 });
+  const send = (tenant: string, worker: number) =>
+    gateway.send(question(), { worker, headers: { "x-tenant": tenant } });
+  const flood = Array.from({ length: 20 }, (_, i) => send("loud", i % 2));
+  gateway.host.advance(500);
+  const quiet = Array.from({ length: 4 }, () => send("quiet", 2));
+  gateway.host.advance(50);
+  const order = orderOf(gateway, reports, [...flood, ...quiet]);
+  assert.equal(order.length, 24);
+  assert.ok(order.indexOf(23) <= 14, `${order}`);
+});
+
+test("a worker that stands still keeps nobody from the room", () => {
+  const { gateway, reports } = full({}, { workers: 2 });
+  const high = gateway.send(question(), { headers: { "x-warmroute-priority": "high" } });
+  const normal = gateway.send(question(), { worker: 1 });
+  gateway.host.advance(100);
+  assert.ok(isHeld(high) && isHeld(normal));
+  // Its next is bound to wait: only the other's has room.
+  reports[H1] = { running: 2, waiting: 62, kv: 0.1 };
+  gateway.host.advance(700);
+  assert.ok(isSent(high) && isSent(normal));
+});
+
+/** Two servers whose speed is known, 0.055 ms a token, and which report nothing. */
+function learned(admission: Record<string, unknown> = {}): Gateway {
+  const gateway = new Gateway(hostNames(2), { config: { admission } });
+  const first = Array.from({ length: 6 }, () =>
+    gateway.send(chat(prose(40_000, random(serial++)))),
+  );
+  gateway.host.advance(3000);
+  for (const exchange of first) exchange.answer({ promptTokens: 10_000 });
+  gateway.host.advance(100);
+  for (const host of hostNames(2)) assert.ok(recordOf(gateway, host).prefillFactor > 0);
+  return gateway;
+}
+
+test("while every server would let a request wait it is held, and the shortest goes first", () => {
+  const gateway = learned();
+  const long = () => gateway.send(chat(prose(40_000, random(serial++))));
+  const busy = [long(), long()];
+  assert.ok(busy.every(isSent), "an idle server takes it at once");
+  assert.equal(new Set(busy.map(({ target }) => target)).size, 2);
+  const held = [long(), gateway.send(question())] as [Exchange, Exchange];
+  assert.ok(held.every(isHeld), "no server is full, but none could start it soon");
+  busy[1]?.answer({ promptTokens: 10_000 });
+  gateway.host.advance(2);
+  assert.ok(isSent(held[1]), "its completion lets the short one go");
+  assert.equal(held[1].target, busy[1]?.target);
+  assert.equal(gateway.stat("rejected_total.cause.queue_full"), 0);
+});
+
+test("a free server is enough: then requests go by price, to their cache behind others", () => {
+  const gateway = learned();
+  const text = prose(120_000, random(serial++));
+  const home = gateway.send(chat(text)).answer({ promptTokens: 30_000 }).target;
+  gateway.host.advance(50);
+  const before = gateway.send(chat(`${text} and on`));
+  assert.equal(before.target, home);
+  const other = gateway.send(question());
+  assert.notEqual(other.target, home);
+  const next = gateway.send(chat(`${text} and then`));
+  assert.ok(isSent(next));
+  assert.equal(next.target, home);
+});
+
+test("late binding refuses nobody whom a server would take in time", () => {
+  const gateway = learned({ queue_limit: 2 });
+  const sent = Array.from({ length: 12 }, () => gateway.send(chat(prose(8000, random(serial++)))));
+  assert.equal(sent.filter(isHeld).length, 2);
+  assert.equal(sent.filter(isSent).length, 10);
 });
 
 test("a server's own 429 or 503 with retry-after is back-pressure, not a failure", () => {

@@ -1,0 +1,66 @@
+import { Queue, effectivePriority, urgency } from "../admission/queue";
+import { Ticket } from "../admission/ticket";
+import { RowView } from "../state/row";
+import { Root } from "./root";
+
+/** What a worker with requests to go said of them so long ago doesn't hold the others up, ms. It says it anew at each tick. */
+const CURRENT_MS: f64 = 100;
+/** Room that a worker leaves to another which then doesn't take it is its own after this, ms: two of the other's ticks. */
+const PATIENCE_MS: f64 = 25;
+
+/**
+ * Whose turn it is among the workers: each has its own queue, and all of them give out the same room. Each publishes who is
+ * next in its queue; one whose next has a lower priority, or is less urgent, leaves the room to the other. Between tenants
+ * the workers take turns, for a tenant's fair share is known within a worker only.
+ */
+export class Turn {
+  /** Since when room is left to others, and when it was last, ms. */
+  private leftSinceMs: f64 = 0;
+  private leftLastMs: f64 = 0;
+
+  constructor(private root: Root) {}
+
+  /** Notes who is next here, for the others: to be published with the row. */
+  note(queue: Queue, nowMs: f64): void {
+    queue.beginPass();
+    const next = queue.next(nowMs);
+    if (!next) return;
+    const priority = effectivePriority(next, nowMs);
+    this.root.fleet.row.setNext(priority, <u32>next.tenant, next.queuedMs, next.workMs);
+  }
+
+  /** Whether a request that has room takes it, or leaves it to another worker's. */
+  isMine(ticket: Ticket, nowMs: f64): bool {
+    if (!this.isFirst(ticket, nowMs)) {
+      const isLeft = nowMs - this.leftLastMs < PATIENCE_MS && nowMs >= this.leftLastMs;
+      if (!isLeft) this.leftSinceMs = nowMs;
+      this.leftLastMs = nowMs;
+      if (nowMs - this.leftSinceMs < PATIENCE_MS) return false;
+    }
+    this.leftLastMs = 0;
+    return true;
+  }
+
+  /** A held request is let go. */
+  taken(nowMs: f64): void {
+    this.root.fleet.row.setLetGo(nowMs);
+  }
+
+  private isFirst(ticket: Ticket, nowMs: f64): bool {
+    const inFlight = this.root.fleet.inFlight;
+    const priority = effectivePriority(ticket, nowMs);
+    const mine = urgency(ticket.queuedMs, ticket.workMs, nowMs);
+    const letGoMs = RowView.letGoMs(this.root.fleet.row.bytes);
+    for (let i = 0, n = inFlight.otherRows; i < n; i++) {
+      const row = inFlight.holding(i, CURRENT_MS, nowMs);
+      if (row == 0) continue;
+      const its = RowView.nextPriority(row);
+      if (its > priority) return false;
+      if (its < priority) continue;
+      if (RowView.nextTenant(row) == <u32>ticket.tenant) {
+        if (urgency(RowView.nextSinceMs(row), RowView.nextWorkMs(row), nowMs) > mine) return false;
+      } else if (RowView.letGoMs(row) < letGoMs) return false;
+    }
+    return true;
+  }
+}
