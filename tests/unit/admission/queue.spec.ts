@@ -51,13 +51,14 @@ describe("queue", () => {
     let nowMs: f64 = 0;
     let rounds = 0;
     queue.beginPass();
-    while (rounds < 1000) {
+    while (rounds < 5000) {
       queue.add(ticket(10, 0, 0, nowMs));
       if (take(queue, nowMs) == large.owner) break;
       nowMs += 10;
       rounds++;
     }
-    expect(rounds).toBeLessThan(301);
+    // (3010 ms)² over (20 ms)²: after 22.7 s against those which never wait for longer than a ms.
+    expect(rounds).toBeLessThan(2300);
   });
 
   it("shares by work between tenants, however many requests one has", () => {
