@@ -36,6 +36,7 @@ function report(result: FileResult): void {
   if (result.skipped > 0) counts.push(`${result.skipped} skipped`);
   const seconds = (result.ms / 1000).toFixed(1);
   console.log(`${ok ? "ok  " : "FAIL"} ${result.name}  ${counts.join(", ")}  ${seconds} s`);
+  for (const reason of result.reasons) console.log(`     skipped: ${reason}`);
   if (ok) return;
   failures.push(result.name);
   console.log(result.output.trimEnd().replace(/^/gm, "    "));

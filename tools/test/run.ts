@@ -11,6 +11,8 @@ export interface FileResult {
   passed: number;
   failed: number;
   skipped: number;
+  /** Why tests were skipped, each reason once. */
+  reasons: string[];
   ms: number;
   /** What to show when something failed. */
   output: string;
@@ -76,7 +78,9 @@ export async function runFile({ path }: TestFile): Promise<FileResult> {
     failed = 1;
     shown = "it ran no test";
   }
-  return { name: path, passed, failed, skipped, ms, output: shown };
+  const reasons = [...output.matchAll(/# (?:SKIP|TODO) (.+)$/gm)].map(([, reason = ""]) => reason);
+  const unique = [...new Set(reasons)];
+  return { name: path, passed, failed, skipped, reasons: unique, ms, output: shown };
 }
 
 /** The failed tests of a TAP output with their errors, and what the file printed around them. */
@@ -99,7 +103,7 @@ export async function runSpecs(specs: string[]): Promise<FileResult> {
   let failed = Number(total?.[2] ?? 0) - passed;
   if (failed === 0 && (code !== 0 || passed === 0)) failed = 1;
   const name = `tests/unit (${specs.length} ${specs.length === 1 ? "file" : "files"})`;
-  return { name, passed, failed, skipped: 0, ms, output: specFailures(output) };
+  return { name, passed, failed, skipped: 0, reasons: [], ms, output: specFailures(output) };
 }
 
 /** The failed expectations of as-pect's output; the end of it when there are none to be seen. */
