@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import test, { after } from "node:test";
 import { examine } from "../../tools/doctor/examine.ts";
+import { freePorts } from "../../tools/envoy/ports.ts";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { ROOT } from "../../tools/paths.ts";
 import { gateway, merge, post } from "../e2e/harness.ts";
@@ -74,6 +75,46 @@ test("the doctor finds nothing wrong with what ships", async () => {
   for (const args of [["--admin", "127.0.0.1:9901"], ["--seconds", "soon"], ["--unknown"]]) {
     assert.equal((await doctor(...args)).status, 2, args.join(" "));
   }
+});
+
+/** A further listener that leads to the servers without the filter. */
+function bypass(yaml: string, port: number): string {
+  const from = yaml.indexOf("    - name: llm\n");
+  const to = yaml.indexOf("  clusters:\n");
+  const copy = yaml
+    .slice(from, to)
+    .replace("- name: llm\n", "- name: bypass\n")
+    .replace(/port_value: \d+/, `port_value: ${port}`)
+    .replace(/^ {18}# <filter>\n[\s\S]*?^ {18}# <\/filter>\n/m, "");
+  return yaml.slice(0, to) + copy + yaml.slice(to);
+}
+
+test("what works, but not well, is a warning", async () => {
+  const [port = 0] = await freePorts(1);
+  const envoy = await gateway(
+    fleet.addresses,
+    { hosts: [] },
+    {
+      edit: (yaml) =>
+        bypass(yaml, port)
+          .replace(/^stats_config:\n[\s\S]*?(?=^overload_manager)/m, "")
+          .replace(/ {6}circuit_breakers:\n[\s\S]*?(?= {6}health_checks)/, "")
+          .replace("timeout: 0s", "timeout: 30s")
+          .replace("failure_policy: FAIL_RELOAD", "failure_policy: FAIL_CLOSED")
+          .replace("request_body_buffer_limit: 2228224", "request_body_buffer_limit: 1048576"),
+    },
+  );
+  for (let i = 0; i < 3; i++) await ask(envoy);
+  const findings = await examine(adminOf(envoy), 0);
+  const level = (wanted: string) => findings.filter((finding) => finding.level === wanted);
+  assert.deepEqual(level("fail"), []);
+  const warned = new Map(level("warn").map(({ name, says, remedy }) => [name, says + remedy]));
+  assert.match(warned.get("VM recovers") ?? "", /FAIL_CLOSED.*503.*FAIL_RELOAD/);
+  assert.match(warned.get("hosts are members") ?? "", /known only from where answers come/);
+  assert.match(warned.get("limits") ?? "", /413.*30s.*1024 requests at once/);
+  assert.match(warned.get("header is stripped") ?? "", /listener bypass to cluster llm/);
+  assert.match(warned.get("labels") ?? "", /stats_tags/);
+  await envoy.stop();
 });
 
 for (const { name, configuration = {}, edit, envoy: options, log, statistic, checks } of MISTAKES) {
