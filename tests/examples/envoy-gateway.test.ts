@@ -72,7 +72,6 @@ test("what Envoy Gateway makes of the manifest routes by cache on a real Envoy",
       listenerPort,
       adminPort,
       edit: () => bootstrap,
-      workers: 2,
     },
   );
   await discovered(envoy, 3);

@@ -7,7 +7,7 @@ import { watchDashboard } from "../../tools/dashboard/watch.ts";
 const program = findPrometheus("prometheus");
 
 /** A little traffic: nothing is held, so nothing waits. */
-const SECONDS = 12;
+const SECONDS = 8;
 const RATE = 10;
 const WITHOUT_DATA = ["Time held"];
 

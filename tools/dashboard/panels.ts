@@ -227,6 +227,8 @@ export const ROWS: RowPlan[] = [
         queries: [
           { expr: sum(rate("warmroute_scrapes_total")), legend: "asked" },
           { expr: sum(rate("warmroute_scrape_failures_total")), legend: "not got" },
+          { expr: sum(rate("warmroute_discovery_polls_total")), legend: "admin interface asked" },
+          { expr: sum(rate("warmroute_discovery_failures_total")), legend: "no good answer" },
         ],
       },
       {
@@ -307,13 +309,14 @@ export const ROWS: RowPlan[] = [
       {
         title: "Faults",
         description:
-          "All at 0 when well. Internal errors: Envoy chose. Headers not held: allow_on_headers_stop_iteration is missing. Reloads: the VM had failed and was made anew.",
+          "All at 0 when well. Internal errors: Envoy chose. Headers not held: allow_on_headers_stop_iteration is missing. Choices ignored: the cluster lacks override_host. Reloads: the VM had failed and was made anew.",
         kind: "lines",
         unit: "ops",
         columns: 6,
         queries: [
           { expr: sum(rate("warmroute_internal_errors_total")), legend: "internal errors" },
           { expr: sum(rate("warmroute_headers_not_held_total")), legend: "headers not held" },
+          { expr: sum(rate("warmroute_choices_ignored_total")), legend: "choices ignored" },
           { expr: sum(rate("envoy_wasm_warmroute_vm_reload")), legend: "VM reloads" },
         ],
       },

@@ -38,6 +38,8 @@ export async function watchDashboard(
 ): Promise<Watched[]> {
   const fleet = await startFleet("warmroute", 4, () => ({
     configuration: { discovery: { source: "envoy_admin" } },
+    // Histograms show at each flush, by default every five seconds.
+    edit: (yaml) => `stats_flush_interval: 1s\n${yaml}`,
   }));
   const prometheus = await Prometheus.start(program, scraping(fleet.envoy)).catch(async (error) => {
     await fleet.stop();

@@ -80,7 +80,6 @@ async function proxy(config: ProxyConfig, members: Record<string, string[]>) {
       adminPort,
       edit: () => bootstrap,
       args: ["--config-yaml", data["custom_bootstrap.json"]],
-      workers: 2,
     },
   );
 }
