@@ -1,5 +1,5 @@
 import { proxy_get_buffer_bytes } from "./imports";
-import { clearCells, LEN_CELL, outLen, PTR_CELL, takeOut } from "./memory";
+import { arenaRelease, clearCells, LEN_CELL, outLen, outPtr, PTR_CELL, takeOut } from "./memory";
 
 /** What `getBuffer` can read. */
 export const enum BufferType {
@@ -20,13 +20,19 @@ export function getBuffer(type: BufferType, start: i32, length: i32): bool {
   return takeOut(proxy_get_buffer_bytes(type, start, length, PTR_CELL, LEN_CELL));
 }
 
-/** Bytes that are copied in at a time: the copy stays in the arena's first block and in the processor's cache. */
+/** Bytes that are copied in at a time: all pieces lie in the same place, which stays in the processor's cache. */
 const PIECE_BYTES: i32 = 32 * 1024;
+let lastPiece: usize = 0;
 
 /**
- * Copies the next piece of [start, end) of a buffer in, to `outPtr`, `outLen`: to read a buffer of any size piece by piece.
+ * Copies the next piece of [start, end) of a buffer in, to `outPtr`, `outLen`: to read a buffer of any size piece by piece,
+ * from 0 on. Takes the place of the piece before, and of what was copied in since.
  * False: nothing more comes.
  */
 export function getPiece(type: BufferType, start: i32, end: i32): bool {
-  return start < end && getBuffer(type, start, min(PIECE_BYTES, end - start)) && outLen > 0;
+  if (start > 0 && lastPiece != 0) arenaRelease(lastPiece);
+  lastPiece = 0;
+  if (start >= end || !getBuffer(type, start, min(PIECE_BYTES, end - start))) return false;
+  lastPiece = outPtr;
+  return outLen > 0;
 }

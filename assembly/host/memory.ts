@@ -53,6 +53,11 @@ export function arenaAlloc(size: usize): usize {
   return block + LARGE_HEADER_BYTES;
 }
 
+/** Gives back what was reserved at `ptr` and after it, as far as it lies in the first block. */
+export function arenaRelease(ptr: usize): void {
+  if (ptr >= firstBlock && ptr < nextFree) nextFree = ptr;
+}
+
 /** The host's allocator. 0 tells the host that there is no memory for it. */
 export function malloc(size: usize): usize {
   return arenaAlloc(size);
