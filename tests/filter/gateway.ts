@@ -56,6 +56,7 @@ export class Gateway {
   readonly clock: ManualClock;
   readonly host: Host;
   readonly roots: Root[] = [];
+  private readonly config: string;
 
   /** @param hosts addresses of the servers */
   constructor(hosts: string[], options: GatewayOptions = {}) {
@@ -67,23 +68,24 @@ export class Gateway {
       ...(options.onCall ? { onCall: options.onCall } : {}),
       ...(options.logLevel ? { logLevel: options.logLevel } : {}),
     });
-    const config = JSON.stringify({
+    this.config = JSON.stringify({
       hosts,
       debug_headers: true,
       metrics: { source: "none" },
       ...options.config,
     });
-    for (let worker = 0; worker < (options.workers ?? 1); worker++) {
-      const vm = this.host.createVm(filterModule(), { vmId: "warmroute" });
-      const root = vm.createRoot({ rootId: "warmroute", config });
-      if (!root.accepted) {
-        throw new Error(
-          `configuration refused: ${this.host.logs.map((l) => l.message).join("; ")}`,
-        );
-      }
-      this.roots.push(root);
-    }
+    for (let worker = 0; worker < (options.workers ?? 1); worker++) this.addWorker();
     this.host.advance(200);
+  }
+
+  /** Starts one more worker; returns its number. */
+  addWorker(): number {
+    const vm = this.host.createVm(filterModule(), { vmId: "warmroute" });
+    const root = vm.createRoot({ rootId: "warmroute", config: this.config });
+    if (!root.accepted) {
+      throw new Error(`configuration refused: ${this.host.logs.map((l) => l.message).join("; ")}`);
+    }
+    return this.roots.push(root) - 1;
   }
 
   /** Sends a request with a JSON body (or raw bytes) and brings it to the filter's decision. */
