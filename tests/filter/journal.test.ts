@@ -23,7 +23,7 @@ function begin(gateway: Gateway, worker: number, messages: object[]): string | u
 }
 
 /** Where a worker sends the next turn, and why: of an unknown conversation `cold`, wherever it goes. */
-function goOn(gateway: Gateway, worker: number, messages: object[]): [string?, string?] {
+function goOn(gateway: Gateway, worker: number, messages: object[]): (string | undefined)[] {
   const exchange = gateway.send(bodyOf([...messages, { role: "user", content: "And then?" }]), {
     worker,
   });
