@@ -6,6 +6,9 @@ import { HOST_RECORD_BYTES, HostRecord } from "./hostrecord";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS } from "./layout";
 
+/** Records copied at a tick; more hosts than this take turns, so that the price of a tick is bounded. */
+const RECORDS_PER_TICK: i32 = 64;
+
 /**
  * The host records of a namespace: local copies, refreshed at ticks, and read-change-write of single ones:
  *
@@ -21,6 +24,8 @@ export class HostStates {
   private key: Text;
   private bytes: usize = heap.alloc(MAX_HOSTS * HOST_RECORD_BYTES);
   private cas: u32 = 0;
+  /** Slot that was copied last. */
+  private turn: i32 = 0;
 
   constructor(
     keys: Keys,
@@ -36,10 +41,13 @@ export class HostStates {
     return this.bytes + <usize>slot * HOST_RECORD_BYTES;
   }
 
-  /** Copies the records of all known hosts: at ticks. */
+  /** Copies the records of all known hosts, some of them where there are many: at ticks. */
   refresh(): void {
     const count = this.hosts.count;
-    for (let slot = 0; slot < count; slot++) if (this.hosts.isKnown(slot)) this.open(slot);
+    for (let i = min(count, RECORDS_PER_TICK); i > 0; i--) {
+      this.turn = this.turn + 1 < count ? this.turn + 1 : 0;
+      if (this.hosts.isKnown(this.turn)) this.open(this.turn);
+    }
   }
 
   /** Reads a host's record afresh, as the base of a change; blank for a new generation of the slot. */
