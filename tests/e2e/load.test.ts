@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import test, { after } from "node:test";
@@ -213,21 +213,33 @@ test("a restart between two scrapes voids what was cached", async () => {
   assert.equal((await ask(envoy, long))["x-warmroute-cached-tokens"], "0");
 });
 
-test("one endpoint that reports all servers: hosts from its labels, load from its samples", async () => {
-  const fleet = await servers(3);
-  const loaded = fleet.addresses[0] as string;
-  const endpoint = createServer((request, response) => {
-    assert.match(request.url ?? "", /^\/federate\?match/);
-    const lines = fleet.addresses.flatMap((host) => [
-      `vllm:num_requests_running{instance="${host}",pod="p"} ${host === loaded ? 30 : 0} ${Date.now()}`,
-      `vllm:num_requests_waiting{instance="${host}",pod="p"} ${host === loaded ? 20 : 0} ${Date.now()}`,
-    ]);
-    response.end(`# TYPE vllm:num_requests_running untyped\n${lines.join("\n")}\n`);
-  });
-  await new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve));
-  after(() => endpoint.close());
-  const { port } = endpoint.address() as AddressInfo;
-  const cluster = `
+/** An HTTP server on a free port, that ends with the test. */
+async function serve(listener: RequestListener): Promise<number> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+for (const [what, signals] of [
+  ["running and waiting requests", ["vllm:num_requests_running", "vllm:num_requests_waiting"]],
+  ["the queue alone", ["vllm:num_requests_waiting"]],
+  ["the GPU alone", ["DCGM_FI_DEV_GPU_UTIL"]],
+] as const) {
+  test(`one endpoint that reports all servers: hosts from its labels, load from ${what}`, async () => {
+    const fleet = await servers(3);
+    const loaded = fleet.addresses[0] as string;
+    const port = await serve((request, response) => {
+      assert.match(request.url ?? "", /^\/federate\?match/);
+      const lines = signals.flatMap((name) =>
+        fleet.addresses.map((host) => {
+          const value = host === loaded ? 90 : 0;
+          return `${name}{instance="${host}",pod="p"} ${value} ${Date.now()}`;
+        }),
+      );
+      response.end(`# TYPE ${signals[0]} untyped\n${lines.join("\n")}\n`);
+    });
+    const cluster = `
     - name: prometheus
       type: STATIC
       connect_timeout: 1s
@@ -235,17 +247,40 @@ test("one endpoint that reports all servers: hosts from its labels, load from it
         cluster_name: prometheus
         endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: ${port} } } } }] }]
 `;
-  const metrics = { source: "endpoint", cluster: "prometheus", path: "/federate?match[]=up" };
-  const envoy = await gateway(
-    fleet.addresses,
-    { hosts: [], metrics: { ...metrics, interval_ms: 300, stale_after_ms: 5000 } },
-    { workers: 2, edit: (yaml) => yaml + cluster },
+    const metrics = { source: "endpoint", cluster: "prometheus", path: "/federate?match[]=up" };
+    const envoy = await gateway(
+      fleet.addresses,
+      { hosts: [], metrics: { ...metrics, interval_ms: 300, stale_after_ms: 5000 } },
+      { workers: 2, edit: (yaml) => yaml + cluster },
+    );
+    await until("three hosts", async () => choiceOf(await ask(envoy)).length === 3);
+    const before = fleet.stats()[0]?.requests ?? 0;
+    for (let i = 0; i < 30; i++) assert.notEqual(choiceOf(await ask(envoy))[0], loaded);
+    assert.equal(fleet.stats()[0]?.requests, before);
+    assert.equal(fleet.stats()[0]?.scrapes, 0, "servers themselves aren't asked");
+  });
+}
+
+test("load reports that answers carry steer, though nothing is scraped", async () => {
+  const ports = await Promise.all(
+    [30, 0].map((waiting) =>
+      serve((request, response) => {
+        request.resume();
+        request.on("end", () => {
+          const report = `TEXT named_metrics.num_requests_waiting=${waiting}`;
+          response.setHeader("endpoint-load-metrics", report);
+          response.end("{}");
+        });
+      }),
+    ),
   );
-  await until("three hosts", async () => choiceOf(await ask(envoy)).length === 3);
-  const before = fleet.stats()[0]?.requests ?? 0;
-  for (let i = 0; i < 30; i++) assert.notEqual(choiceOf(await ask(envoy))[0], loaded);
-  assert.equal(fleet.stats()[0]?.requests, before);
-  assert.equal(fleet.stats()[0]?.scrapes, 0, "servers themselves aren't asked");
+  const [loaded, idle] = ports.map((port) => `127.0.0.1:${port}`) as [string, string];
+  const envoy = await gateway([loaded, idle], { metrics: { source: "none" } });
+  const targets: (string | undefined)[] = [];
+  for (let i = 0; i < 40; i++) targets.push((await ask(envoy))["x-warmroute-host"]);
+  const late = targets.slice(15);
+  assert.ok(targets.includes(loaded), "it was tried");
+  assert.ok(late.filter((host) => host === loaded).length <= 1, late.join(" "));
 });
 
 for (const [what, order] of [
