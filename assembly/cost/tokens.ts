@@ -17,6 +17,16 @@ export function promptTokens(bytes: f64, fixedTokens: f64, bytesPerToken: f64): 
 }
 
 /**
+ * Band of a text by its script, as its bytes per code point tell: tokenizers give other bytes per token to each.
+ * @returns 0 ASCII, mostly; 1 Latin with many accents, or mixed; 2 Cyrillic, Greek, Arabic and the like; 3 CJK and the like
+ */
+export function scriptBand(bytes: f64, codePoints: f64): u32 {
+  if (!(codePoints > 0) || bytes < codePoints * 1.1) return 0;
+  if (bytes < codePoints * 1.5) return 1;
+  return bytes < codePoints * 2.2 ? 2 : 3;
+}
+
+/**
  * Bytes per token after one more answer, from the prompt tokens it reported.
  *
  * @param ratio present ratio  @param samples answers so far

@@ -29,6 +29,8 @@ export class Decision {
   promptBytes: f64 = 0;
   fixedTokens: f64 = 0;
   promptChars: u64 = 0;
+  /** Script of the text (cost/tokens.ts). */
+  scriptBand: u32 = 0;
   images: u32 = 0;
   /** Whether any prompt was read, wholly or in part. */
   readable: bool = false;
@@ -93,6 +95,7 @@ export class Decision {
     this.promptBytes = 0;
     this.fixedTokens = 0;
     this.promptChars = 0;
+    this.scriptBand = 0;
     this.images = 0;
     this.readable = false;
     this.complete = false;

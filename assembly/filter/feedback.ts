@@ -81,7 +81,7 @@ export class Feedback {
   private learnModel(stream: Stream, reported: f64, now: f64): void {
     const d = stream.decision;
     const learned = this.root.fleet.learned;
-    const key = ratioKey(d);
+    const key = ratioKey(d.modelHash, d.scriptBand);
     const seen = learned.find(key, now);
     if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
     const slot = learned.slotFor(key, now);

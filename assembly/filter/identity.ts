@@ -1,7 +1,7 @@
 import { RequestReader } from "../body/request";
 import { Config } from "../config/config";
 import { capBand, meanOutput, promptBand } from "../cost/output";
-import { promptTokens } from "../cost/tokens";
+import { promptTokens, scriptBand } from "../cost/tokens";
 import { Reason } from "../policy/reason";
 import { mix } from "../prefix/hash";
 import { conversationKey } from "../prefix/key";
@@ -37,6 +37,7 @@ export class Identity {
     d.isStream = facts.stream;
     d.answers = max<u32>(1, max(facts.n, facts.bestOf));
     d.promptChars = facts.promptCodePoints;
+    d.scriptBand = scriptBand(<f64>facts.promptBytes, <f64>facts.promptCodePoints);
     d.images = facts.images;
     d.readable = facts.isReadable;
     d.complete = facts.isComplete;
@@ -88,7 +89,9 @@ export class Identity {
     const learned = this.fleet.learned;
     const cost = this.config.cost;
     let bytesPerToken = cost.bytesPerToken;
-    const model = learned.find(ratioKey(d), nowMs);
+    let model = learned.find(ratioKey(d.modelHash, d.scriptBand), nowMs);
+    // In a script that the model wasn't asked in yet, as in the commonest.
+    if (model == 0 && d.scriptBand != 0) model = learned.find(ratioKey(d.modelHash, 0), nowMs);
     if (model != 0 && cost.learn && Learned.bytesPerToken(model) > 0) {
       bytesPerToken = Learned.bytesPerToken(model);
     }
@@ -116,9 +119,9 @@ function anyModelTag(tenantHash: u64, session: u64): u64 {
   return mix(mix(tenantHash, session), ANY_MODEL_SALT);
 }
 
-/** Key of what is learned per model. */
-export function ratioKey(d: Decision): u64 {
-  return mix(d.modelHash, RATIO_SALT);
+/** Key of what is learned per model and script. */
+export function ratioKey(modelHash: u64, scriptBand: u32): u64 {
+  return mix(modelHash, RATIO_SALT + <u64>scriptBand);
 }
 
 /** Key of what is learned per model, API, and the bands of cap and prompt. */

@@ -18,7 +18,7 @@ const OUTPUT: i32 = 32;
 const BYTES: i32 = OUTPUT + OUTPUT_BYTES;
 
 /**
- * What was learned per model, and per (model, API, cap band, prompt band): bytes per token and answer lengths. Keys are hashes.
+ * What was learned per model and script, and per (model, API, cap band, prompt band): bytes per token and answer lengths. Keys are hashes.
  *
  * ```
  * ┌──────────┬──────────┬──────┬────────────┬──────────────────┬──────────────────────┐

@@ -151,30 +151,35 @@ test("where nothing is known of a server, the others' speed is expected, not the
   assert.ok(results.filter(({ host }) => host === unknown).length >= 10);
 });
 
-test("prompt tokens: within 5 % after 50 answers of each model, one model apart from another", () => {
+test("prompt tokens: within 5 % after 50 answers, one model and script apart from another", () => {
   const next = random(8);
   const gateway = new Gateway(hostNames(2), { workers: 2 });
-  const errors = new Map<string, number[]>();
-  for (let i = 0; i < 160; i++) {
-    const model = i % 2 ? "english" : "code";
-    const bytes = Math.round(300 * 2 ** (next() * 5));
+  const cyrillic = (bytes: number) =>
+    prose(bytes / 2, next).replace(/[a-z]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 975));
+  const kinds = [
+    { model: "prose", ratio: 4.6, text: (bytes: number) => prose(bytes, next) },
+    { model: "code", ratio: 2.9, text: (bytes: number) => prose(bytes, next) },
+    { model: "prose", ratio: 5.9, text: cyrillic },
+  ];
+  const errors: number[][] = kinds.map(() => []);
+  for (let i = 0; i < 240; i++) {
+    const kind = kinds[i % 3] as (typeof kinds)[number];
+    const text = kind.text(Math.round(300 * 2 ** (next() * 5)));
     // Tokenizers differ by text, and chat templates add a few tokens.
-    const ratio = (i % 2 ? 4.6 : 2.9) * (0.96 + 0.08 * next());
-    const promptTokens = Math.round(bytes / ratio) + 8;
-    const exchange = gateway.send(chat(prose(bytes, next), { model }), { worker: (i >> 1) % 2 });
+    const ratio = kind.ratio * (0.96 + 0.08 * next());
+    const promptTokens = Math.round(Buffer.byteLength(text) / ratio) + 8;
+    const options = { worker: Math.floor(i / 3) % 2 };
+    const exchange = gateway.send(chat(text, { model: kind.model }), options);
     exchange.begin();
     const predicted = Number(exchange.debug("prompt-tokens"));
     exchange.end({ promptTokens });
     gateway.host.advance(100);
-    if (i >= 100) {
-      const error = Math.abs(predicted - promptTokens) / promptTokens;
-      errors.set(model, [...(errors.get(model) ?? []), error]);
-    }
+    if (i >= 150) errors[i % 3]?.push(Math.abs(predicted - promptTokens) / promptTokens);
   }
-  for (const [model, list] of errors) {
+  errors.forEach((list, i) => {
     const mean = list.reduce((sum, error) => sum + error) / list.length;
-    assert.ok(mean <= 0.05, `${model}: ${mean}`);
-  }
+    assert.ok(mean <= 0.05, `${JSON.stringify(kinds[i])}: ${mean}`);
+  });
   assert.ok(
     (gateway.host.metrics.histogram("warmroute.prompt_tokens_error_percent")?.count ?? 0) > 60,
   );

@@ -1,4 +1,4 @@
-import { learnBytesPerToken, promptTokens } from "../../../assembly/cost/tokens";
+import { learnBytesPerToken, promptTokens, scriptBand } from "../../../assembly/cost/tokens";
 
 describe("bytes per token", () => {
   it("comes within 5 % of the truth after 50 answers", () => {
@@ -23,5 +23,18 @@ describe("bytes per token", () => {
 
   it("counts ids and images as they are", () => {
     expect(promptTokens(400, 1024, 4)).toBe(1124);
+  });
+});
+
+describe("scriptBand", () => {
+  it("tells scripts by their bytes per code point", () => {
+    expect(scriptBand(1000, 1000)).toBe(0, "English");
+    expect(scriptBand(1040, 1000)).toBe(0, "French");
+    expect(scriptBand(1300, 1000)).toBe(1, "Vietnamese, or code with Chinese comments");
+    expect(scriptBand(1850, 1000)).toBe(2, "Russian");
+    expect(scriptBand(2800, 1000)).toBe(3, "Chinese");
+    expect(scriptBand(0, 0)).toBe(0);
+    expect(scriptBand(10, 0)).toBe(0);
+    expect(scriptBand(NaN, NaN)).toBe(0);
   });
 });
