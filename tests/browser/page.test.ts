@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import test, { after } from "node:test";
 import { chromium, type Page } from "playwright-core";
+import { operators } from "../../tools/envoy/operators.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import { gateway, inParallel, post, send } from "../e2e/harness.ts";
-import { operators } from "../e2e/operators.ts";
 import { startServers } from "../llm/fleet.ts";
 
 /** Debian's name, and those of other systems. */

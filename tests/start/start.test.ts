@@ -72,6 +72,7 @@ test("in front of real servers it says where to send requests", async () => {
   const run = start(["--hosts", `127.0.0.1:${port}`, "--port", String(listener), "--seconds", "2"]);
   assert.equal(await run.ended, 0, run.output());
   assert.match(run.output(), new RegExp(`127\\.0\\.0\\.1:${listener}/v1/chat/completions`));
+  assert.match(run.output(), /status +http:\/\/127\.0\.0\.1:\d+\/status/);
   server.close();
 });
 

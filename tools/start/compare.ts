@@ -1,4 +1,6 @@
 import { setMaxListeners } from "node:events";
+import { operators, STATUS_PATH } from "../envoy/operators.ts";
+import { freePorts } from "../envoy/ports.ts";
 import { drive, type Progress } from "./drive.ts";
 import { figuresOf } from "./figures.ts";
 import { type StartedFleet, startFleet } from "./fleet.ts";
@@ -26,11 +28,13 @@ export async function compare(
 ): Promise<number> {
   const seconds = options.seconds ?? DEFAULT_SECONDS;
   const { rate, seed } = options;
+  const [pagePort = 0] = await freePorts(1);
   console.log(`Starting Envoy ${version} twice, with ${SERVERS} LLM servers behind each`);
   const started = await Promise.allSettled([
     startFleet("Envoy round robin", SERVERS, () => ({ wasm: false, fallback: "round_robin" })),
     startFleet("warmroute", SERVERS, (hosts) => ({
       configuration: { hosts },
+      edit: (yaml) => operators(yaml, pagePort, STATUS_PATH),
       ...(options.port === undefined ? {} : { listenerPort: options.port }),
       ...(options.adminPort === undefined ? {} : { adminPort: options.adminPort }),
     })),
@@ -40,6 +44,7 @@ export async function compare(
     const failure = started.find((one) => one.status === "rejected");
     if (failure !== undefined) throw failure.reason;
     if (stopped.aborted) return 130;
+    console.log(`While it runs, its status page is at http://127.0.0.1:${pagePort}${STATUS_PATH}`);
     return await run(fleets, { seconds, rate, seed }, stopped);
   } finally {
     await Promise.all(fleets.map((fleet) => fleet.stop()));

@@ -1,3 +1,5 @@
+import { operators, STATUS_PATH } from "../envoy/operators.ts";
+import { freePorts } from "../envoy/ports.ts";
 import { type EnvoyProcess, startEnvoy } from "../envoy/process.ts";
 import type { Stats } from "../envoy/stats.ts";
 import type { Options } from "./options.ts";
@@ -17,7 +19,9 @@ export async function front(
   stopped: AbortSignal,
 ): Promise<number> {
   const hosts = options.hosts ?? [];
+  const [pagePort = 0] = await freePorts(1);
   const envoy = await startEnvoy({
+    edit: (yaml) => operators(yaml, pagePort, STATUS_PATH),
     hosts,
     // Envoy resolves names, and tells the filter the addresses and their health.
     configuration: { discovery: { source: "envoy_admin" } },
@@ -28,6 +32,7 @@ export async function front(
   const title = `warmroute on Envoy ${version}, in front of ${hosts.length} servers`;
   console.log(`${title}\n`);
   console.log(`  requests    http://127.0.0.1:${envoy.port}/v1/chat/completions`);
+  console.log(`  status      http://127.0.0.1:${pagePort}${STATUS_PATH}`);
   console.log(`  statistics  http://127.0.0.1:${envoy.adminPort}/stats/prometheus`);
   console.log(`  log         ${envoy.folder}/envoy.log\n`);
   const screen = new Screen();

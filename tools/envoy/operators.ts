@@ -1,3 +1,6 @@
+/** Where the status page is on the operators' listener. */
+export const STATUS_PATH = "/status";
+
 /**
  * A bootstrap with a listener for operators besides: the same filter with the same settings and `status.path` on top, which
  * shares what the filter knows (same `vm_id`, same `root_id`). As in envoy/README.md.
