@@ -55,6 +55,8 @@ test("a filter is found in the listener, as a typed struct, and by itself", () =
     assert.equal(filters[0]?.settings.routing.mode, "shadow");
     // What isn't given has its default.
     assert.equal(filters[0]?.settings.routing.header, "x-gateway-destination-endpoint");
+    assert.deepEqual(filters[0]?.settings.hosts, []);
+    assert.equal(filters[0]?.settings.inspect_limit_bytes, 1_048_576);
     assert.equal(filters[0]?.routes[0]?.route?.cluster, "outbound|8000||llm");
     assert.equal(filters[0]?.routes.length, 1);
     assert.ok(clusters.has("outbound|8000||llm"));

@@ -73,7 +73,7 @@ function clustersNamed({ settings }: FilterSetup, { clusters }: Setup): Finding 
   const name = "clusters named";
   const missing = named.filter(([, cluster]) => !clusters.has(cluster));
   if (missing.length === 0)
-    return ok(name, named.map(([, cluster]) => cluster).join(", ") || "none");
+    return ok(name, [...new Set(named.map(([, cluster]) => cluster))].join(", ") || "none");
   const there = [...clusters.keys()].join(", ");
   const says = missing.map(([field, cluster]) => `${field}: no cluster ${cluster}`).join("; ");
   return fail(name, `${says}. Envoy has ${there}`, "Name one that Envoy has.");

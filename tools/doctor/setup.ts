@@ -148,8 +148,19 @@ function readConfiguration(any: Typed = {}): { given: unknown; unreadable: strin
 }
 
 function withDefaults(given: unknown): Settings {
-  const defaults = JSON.parse(readFileSync(join(ROOT, "envoy", "filter.json"), "utf8"));
-  return merge(defaults, given) as Settings;
+  const schema = readFileSync(join(ROOT, "envoy", "filter.schema.json"), "utf8");
+  return merge(defaultsOf(JSON.parse(schema)), given) as Settings;
+}
+
+interface Schema {
+  default?: unknown;
+  properties?: Record<string, Schema>;
+}
+
+function defaultsOf(schema: Schema): unknown {
+  if (schema.properties === undefined) return schema.default;
+  const fields = Object.entries(schema.properties);
+  return Object.fromEntries(fields.map(([name, field]) => [name, defaultsOf(field)]));
 }
 
 function merge(base: unknown, over: unknown): unknown {
