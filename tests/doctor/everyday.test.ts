@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import test, { after } from "node:test";
 import { examine } from "../../tools/doctor/examine.ts";
+import { operators, STATUS_PATH } from "../../tools/envoy/operators.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { ROOT } from "../../tools/paths.ts";
@@ -52,15 +53,18 @@ test("at debug level the log tells what each server would take", async () => {
 });
 
 test("the doctor finds nothing wrong with what ships", async () => {
-  const envoy = await gateway(fleet.addresses, {
-    discovery: { source: "envoy_admin" },
-    metrics: { source: "hosts" },
-  });
+  const [port = 0] = await freePorts(1);
+  const envoy = await gateway(
+    fleet.addresses,
+    { discovery: { source: "envoy_admin" }, metrics: { source: "hosts" } },
+    { edit: (yaml) => operators(yaml, port, STATUS_PATH) },
+  );
   for (let i = 0; i < 30; i++) await ask(envoy);
   const { status, stdout } = await doctor("--admin", adminOf(envoy), "--seconds", "2");
   assert.equal(status, 0, stdout);
   assert.match(stdout, /ok {2} +Envoy +version \d+\.\d+\.\d+, live/);
-  assert.match(stdout, /servers +3, all healthy/);
+  assert.match(stdout, /servers +llm: 3, all healthy/);
+  assert.match(stdout, /status page +operators: \/status, on loopback/);
   assert.match(stdout, /\d+ ok, 0 warnings, 0 failures/);
   const filter = /^ {18}# <filter>\n[\s\S]*?^ {18}# <\/filter>\n/m;
   const bare = await gateway(fleet.addresses, {}, { edit: (yaml) => yaml.replace(filter, "") });

@@ -27,12 +27,21 @@ function overrideHeaders(cluster: Cluster | undefined): string[] | undefined {
 }
 
 export function checkRoutes(filter: FilterSetup, setup: Setup, now: Snapshot): Finding[] {
+  if (clustersOf(filter.routes).length === 0)
+    return [clustersNamed(filter, setup), ...idle(filter)];
   return [
     clustersNamed(filter, setup),
     ...clustersOf(filter.routes).map((name) => follows(filter, name, setup.clusters.get(name))),
     ...members(filter, now),
     limits(filter, setup),
   ];
+}
+
+/** A listener that leads nowhere is for operators, or for other gateways. */
+function idle({ settings }: FilterSetup): Finding[] {
+  if (settings.status.path !== "" || settings.peers.serve) return [];
+  const remedy = "Give the listener a route to the cluster of the LLM servers.";
+  return [fail("servers", "no route leads to a cluster", remedy)];
 }
 
 /** A client that can set the header on a way that doesn't lead through the filter chooses its server itself. */

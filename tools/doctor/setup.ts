@@ -37,7 +37,7 @@ export interface Settings {
   routing: { header: string; mode: string };
   discovery: { source: string; cluster: string; target_cluster: string };
   metrics: { source: string; cluster: string };
-  peers: { cluster: string };
+  peers: { cluster: string; serve: boolean };
   status: { path: string };
 }
 
