@@ -234,7 +234,9 @@ export class Decider {
   private isBest(best: i32): bool {
     const c = this.candidates;
     const locations = this.fleet.locations;
-    if (best < 0 || locations.depth[best] != locations.deepest) return false;
+    // Nothing found yet says nothing: the prompt may differ at its end only.
+    if (best < 0 || locations.deepest < 0) return false;
+    if (locations.depth[best] != locations.deepest) return false;
     const pendingMs = unchecked(c.pendingMs[best]);
     const load = this.loadOf(best);
     const speed = unchecked(c.prefillFactor[best]) / CLEARLY;
