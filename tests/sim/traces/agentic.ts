@@ -55,7 +55,8 @@ function addSession(builder: WorkloadBuilder, session: Session, startMs: number)
   for (const row of session.requests) {
     const from = added[row.from];
     const sharedBlocks = from === undefined ? 0 : row.shared * split;
-    const full = Math.floor(row.in / BLOCK_TOKENS);
+    // A prompt's last, incomplete block has no id: without it the next turn begins with exactly this one, as in life.
+    const full = Math.max(1, Math.floor(row.in / session.block)) * split;
     const blocks = from === undefined ? [] : takeBlocks(from.blocks, sharedBlocks);
     appendRun(blocks, builder.newBlocks(full - sharedBlocks), full - sharedBlocks);
     const messages =
@@ -69,7 +70,7 @@ function addSession(builder: WorkloadBuilder, session: Session, startMs: number)
         tenant: "t0",
         atMs: last === undefined ? startMs : Math.min(MAX_THINK_MS, row.think ?? 0),
         after: last?.id ?? -1,
-        promptTokens: row.in,
+        promptTokens: full * BLOCK_TOKENS,
         blocks,
         messages,
         outputTokens: Math.max(1, row.out),
