@@ -6,7 +6,7 @@ export class Weights {
   /** Share of others' waiting that is charged to who causes it. */
   othersWait: f64 = 0.2;
   eviction: f64 = 1;
-  pressure: f64 = 0.1;
+  pressure: f64 = 0.02;
   tieMs: f64 = 5;
   home: f64 = 0;
   /** Share of it that a new conversation pays, 0..1: there is nothing to agree on with gateways that tell each other. */
