@@ -3,6 +3,7 @@ import { Room } from "../admission/room";
 import { Config } from "../config/config";
 import { Candidates } from "../policy/candidates";
 import { order } from "../policy/order";
+import { Others } from "../policy/others";
 import { price } from "../policy/price";
 import { Reason } from "../policy/reason";
 import { RequestCost } from "../policy/request";
@@ -14,10 +15,11 @@ import { Fleet } from "./fleet";
 import { Health } from "./health";
 import { HeavyRoom } from "./heavyroom";
 import { Identity } from "./identity";
+import { Renewals } from "./renewals";
 import { View } from "./view";
 
-/** Of a known session whose body can't be read, this share is expected in its host's cache. */
-const OPAQUE_CACHED_SHARE: f64 = 0.8;
+/** Of what can't be read of a prompt that goes on from what its host knows, this share is expected in the host's cache. */
+const UNREAD_CACHED_SHARE: f64 = 0.8;
 /** Speeds that differ by more than this ratio differ clearly. */
 const CLEARLY: f64 = 1.1;
 /** System, user, assistant, user: from so many messages on a prompt holds an earlier turn. */
@@ -26,6 +28,8 @@ const CONTINUED_MESSAGES: u32 = 4;
 const OVERDUE_MS: f64 = 10000;
 /** Price of the last host in a gateway's own order, as a share of prefill ms. */
 const TURN_WEIGHT: f64 = 0.5;
+/** Uses of caches are entered this often, ms: a cache turns over within minutes. */
+const RENEWALS_MS: f64 = 500;
 /** Weight of one request in the running means, about the last fifty. */
 const MEAN_WEIGHT: f64 = 0.02;
 
@@ -33,6 +37,7 @@ const MEAN_WEIGHT: f64 = 0.02;
 export class Decider {
   readonly candidates: Candidates = new Candidates();
   readonly view: View;
+  readonly renewals: Renewals;
   private identity: Identity;
   private request: RequestCost = new RequestCost();
   private weights: Weights = new Weights();
@@ -43,6 +48,10 @@ export class Decider {
   private counter: u64 = 0;
   private rooms: HeavyRoom = new HeavyRoom();
   private congested: bool = false;
+  private others: Others = new Others();
+  /** Share of the other gateways that isn't heard, 0..1; NaN where they aren't to be heard. */
+  private missing: f64 = NaN;
+  private enteredMs: f64 = 0;
   /** Hosts that the last request could have gone to. */
   usableHosts: i32 = 0;
 
@@ -51,7 +60,9 @@ export class Decider {
     private fleet: Fleet,
     health: Health,
   ) {
-    this.view = new View(config, fleet, health);
+    const view = new View(config, fleet, health);
+    this.view = view;
+    this.renewals = new Renewals(fleet, view);
     this.identity = new Identity(config, fleet);
     const cost = config.cost;
     const w = this.weights;
@@ -80,7 +91,7 @@ export class Decider {
 
   /** Sets what share of the other gateways is not heard, 0..1: so much of a new conversation's home is left. */
   setMissing(share: f64): void {
-    this.weights.agreement = share;
+    this.missing = share;
     this.weights.turn = TURN_WEIGHT * (1 - share);
   }
 
@@ -112,9 +123,14 @@ export class Decider {
     return this.view.overdueMs(this.candidates, slot, nowMs) > OVERDUE_MS;
   }
 
-  /** Draws conclusions from the prompts that came: now and then. */
-  learnHeavy(): void {
+  /** Draws conclusions from what came: at ticks. */
+  tick(nowMs: f64): void {
     this.rooms.learn(<f64>this.config.admission.heavyPromptTokens);
+    if (Math.abs(nowMs - this.enteredMs) >= RENEWALS_MS) {
+      this.enteredMs = nowMs;
+      this.renewals.enter();
+    }
+    this.view.refresh();
   }
 
   /** Keeps of the body what deciding anew takes. */
@@ -146,6 +162,8 @@ export class Decider {
     r.speedFactor = this.fleet.speeds.medianPrefill;
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
+    this.others.note(this.candidates);
+    this.weights.agreement = isNaN(this.missing) ? this.others.weight : this.missing;
     price(this.candidates, r, this.weights);
     this.congested = this.view.isCongested(this.candidates);
     if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);
@@ -162,6 +180,11 @@ export class Decider {
     if (slot >= this.fleet.hosts.count || !d.readable) return;
     const locations = this.fleet.locations;
     const random = <u32>(mix(this.counter, d.key) >>> 32);
+    if (known >= 0 && d.cachedTokens > 0) {
+      const age = unchecked(locations.age[slot]) * unchecked(locations.capacity[slot]);
+      const clock = unchecked(locations.clock[slot]);
+      this.renewals.note(slot, clock - age, clock, d.cachedTokens);
+    }
     locations.record(d.chain, d.chainLength, slot, known, d.isNew, random);
     if (d.conversationTag != 0) locations.move(d.conversationTag, slot, d.chainLength);
     if (d.anyModelTag != 0) locations.move(d.anyModelTag, slot, d.chainLength);
@@ -211,7 +234,7 @@ export class Decider {
     // Where the conversation is, in the least loaded place, nothing that others have could be worth more.
     if (slot >= 0 && !this.isBest(r.knownSlot)) locations.matchRest(d.chain);
     if (length == 0) {
-      if (r.knownSlot >= 0) c.cachedTokens[r.knownSlot] = d.promptTokens * OPAQUE_CACHED_SHARE;
+      if (r.knownSlot >= 0) c.cachedTokens[r.knownSlot] = d.promptTokens * UNREAD_CACHED_SHARE;
       return;
     }
     // A nonce ahead of the prompt spoils the engine's cache whatever the chain says: the conversation only stays in ties.
@@ -219,11 +242,11 @@ export class Decider {
     for (let slot = 0; slot < c.count; slot++) {
       const depth = unchecked(locations.depth[slot]);
       if (unchecked(c.usable[slot]) && depth >= 0) {
-        unchecked((c.cachedTokens[slot] = this.tokensAt(d, reader, depth)));
+        unchecked((c.cachedTokens[slot] = this.cachedUpTo(d, reader, depth)));
       }
     }
     if (locations.deepest >= 0) {
-      r.sharedTokens = this.tokensAt(d, reader, locations.deepest);
+      r.sharedTokens = this.cachedUpTo(d, reader, locations.deepest);
       r.forks = <f64>locations.forks;
       // A prefix that nobody else went on from yet is taken to be this conversation's own.
       if (r.knownSlot < 0 && r.forks == 0) r.knownSlot = this.deepestHost();
@@ -265,6 +288,16 @@ export class Decider {
       if (deepest && unchecked(this.candidates.usable[slot])) return slot;
     }
     return -1;
+  }
+
+  /** Prompt tokens that a host has which knows the prompt up to a boundary of the chain. */
+  private cachedUpTo(d: Decision, reader: RequestReader | null, index: i32): f64 {
+    const tokens = this.tokensAt(d, reader, index);
+    // It knows all that was read of a prompt too long to be read whole: what it doesn't know is one turn, like others'.
+    if (d.complete || index < d.chainLength - 1) return tokens;
+    const unread = d.promptTokens - tokens;
+    const turn = this.meanWorkMs / this.weights.prefillMsPerToken;
+    return d.promptTokens - Math.min(turn, unread * (1 - UNREAD_CACHED_SHARE));
   }
 
   /** Prompt tokens up to a boundary of the chain. */

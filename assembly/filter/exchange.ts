@@ -373,7 +373,16 @@ export class Exchange {
       }
     }
     const isFork = d.isNew && this.root.fleet.locations.isFork(known, length);
-    Placement.write(placement, slot, count, isFork, length, d.conversationTag, d.anyModelTag);
+    Placement.write(
+      placement,
+      slot,
+      count,
+      isFork,
+      length,
+      d.conversationTag,
+      d.anyModelTag,
+      known >= 0 ? d.cachedTokens : 0,
+    );
     return Placement.size(placement);
   }
 }

@@ -17,6 +17,10 @@ const FLUSHED_AFTER: u32 = 3;
 const FLUSH_DOUBLINGS: u32 = 10;
 /** A prefix of this age, as a share of the host's capacity, may have been evicted. */
 const OLD_SHARE: f64 = 0.2;
+/** One up to this age is there unless the cache was flushed; between the two a miss says nothing for sure. */
+const YOUNG_SHARE: f64 = 0.05;
+/** While running requests hold this share of the cache, what is left turns over so fast that young prefixes go too. */
+const CROWDED_KV: f64 = 0.5;
 /** Cached tokens reported below this share of those expected count as a miss. */
 const MISS_SHARE: f64 = 0.5;
 /** Expectations under this many tokens say nothing. */
@@ -259,12 +263,12 @@ export class Feedback {
       HostRecord.setCapacityFactor(at, Math.min(factor * GROW, 1));
     } else if (d.cachedAge > OLD_SHARE) {
       HostRecord.setCapacityFactor(at, Math.max(factor * SHRINK, CAPACITY_FACTOR_MIN));
-    } else {
+    } else if (d.cachedAge < YOUNG_SHARE && !(HostRecord.kvUsage(at) > CROWDED_KV)) {
       const flushes = HostRecord.flushes(at);
       const misses = HostRecord.misses(at) + 1;
       HostRecord.setMisses(at, misses);
       if (misses < FLUSHED_AFTER << min(<u32>flushes, FLUSH_DOUBLINGS)) return;
-      HostRecord.setFlushedClock(at, clock);
+      HostRecord.flush(at, clock);
       HostRecord.setFlushes(at, flushes + 1);
       HostRecord.setMisses(at, 0);
     }

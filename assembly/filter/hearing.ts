@@ -95,6 +95,13 @@ export class Hearing {
       const slot = position < MAX_HOSTS ? unchecked(slots[position]) : -1;
       if (slot >= 0) {
         const ids = Placement.ids(place);
+        const cached = Placement.cachedTokens(place);
+        if (cached > 0 && ids > 0) {
+          const stamp = locations.stampOf(Placement.id(place, 0), slot);
+          if (!isNaN(stamp)) {
+            root.decider.renewals.note(slot, stamp, unchecked(locations.clock[slot]), cached);
+          }
+        }
         for (let n = 0; n < ids; n++) {
           locations.learn(Placement.id(place, n), slot, n == 0 && Placement.isFork(place));
         }

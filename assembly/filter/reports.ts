@@ -148,7 +148,7 @@ export class Reports {
       if (HostRecord.joinedMs(at) == 0) HostRecord.setJoinedMs(at, nowMs);
       return;
     }
-    HostRecord.setFlushedClock(at, this.fleet.inFlight.clockTokens(slot));
+    HostRecord.flush(at, this.fleet.inFlight.clockTokens(slot));
     HostRecord.setCapacityFactor(at, 0);
     HostRecord.setMisses(at, 0);
     HostRecord.setJoinedMs(at, nowMs);

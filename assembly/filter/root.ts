@@ -110,7 +110,7 @@ export class Root extends RootContext {
     this.tickedMs = now;
     this.tellsPrices = logEnabled(LogLevel.Debug);
     this.fleet.refresh(now);
-    this.decider.learnHeavy();
+    this.decider.tick(now);
     this.heldStreams.tick(now);
     if (exchange) exchange.slowTick(now);
     const poller = this.poller;
@@ -269,7 +269,7 @@ export class Root extends RootContext {
     const health = new Health(config, fleet);
     this.healthOrNull = health;
     this.deciderOrNull = new Decider(config, fleet, health);
-    this.decider.learnHeavy();
+    this.decider.tick(now);
     this.poller = new Poller(this);
     this.meet();
     this.ticker.start();

@@ -5,6 +5,7 @@ import { Candidates } from "../policy/candidates";
 import { WAITING_TOKENS } from "../policy/price";
 import { HostRecord } from "../state/hostrecord";
 import { MAX_HOSTS, STAMP_TOKENS } from "../state/layout";
+import { endOfCache } from "../state/residency";
 import { Fleet } from "./fleet";
 import { Health } from "./health";
 import { Models } from "./models";
@@ -41,6 +42,8 @@ export class View {
   isCrowded: bool = false;
   /** By slot: which report was seen last, and own requests without a first token when it was seen. */
   private seenMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  /** By slot: token clock before which nothing is left in the host's cache. */
+  private cacheEnds: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   private waitingThen: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
 
   constructor(
@@ -49,6 +52,7 @@ export class View {
     private health: Health,
   ) {
     this.models = new Models(fleet.states);
+    this.cacheEnds.fill(-Infinity);
     const limits = this.limits;
     limits.maxWaitMs = <f64>config.admission.maxWaitMs;
     limits.maxWaiting = <f64>config.admission.maxWaiting;
@@ -219,6 +223,15 @@ export class View {
     return HostRecord.gpuUtilization(at);
   }
 
+  /** Works out how far back each host's cache reaches: at ticks. */
+  refresh(): void {
+    const count = this.fleet.hosts.count;
+    for (let slot = 0; slot < count; slot++) {
+      const at = HostRecord.residency(this.fleet.states.at(slot));
+      unchecked((this.cacheEnds[slot] = endOfCache(at, this.capacityTokens(slot))));
+    }
+  }
+
   /** Sets the clocks and capacities by which the location table tells what is alive. */
   setClocks(): void {
     const locations = this.fleet.locations;
@@ -229,7 +242,8 @@ export class View {
       const flushed = HostRecord.flushedClock(this.fleet.states.at(slot));
       const flushedTick = Math.floor(flushed / STAMP_TOKENS) * STAMP_TOKENS;
       const sinceFlush = flushed > 0 ? clock - flushedTick + 1 : Infinity;
-      locations.setClock(slot, clock, Math.min(this.capacityTokens(slot), sinceFlush));
+      const reach = Math.min(this.capacityTokens(slot), clock - unchecked(this.cacheEnds[slot]));
+      locations.setClock(slot, clock, Math.max(Math.min(reach, sinceFlush), 1));
     }
   }
 

@@ -11,9 +11,9 @@
  * │address hash 8│q 2  │d 2  │work ms 4│context 4  │age of newest 4│token clock 8│
  * └──────────────┴─────┴─────┴─────────┴───────────┴───────────────┴─────────────┘
  * then per placement                                                                    24 + 8 n bytes
- * ┌──────┬───┬───────┬────────┬───┬──────────────┬─────────────┬──────────┐
- * │host 2│n 2│flags 1│length 1│ 2 │conversation 8│of any model 8│n × id 8 │
- * └──────┴───┴───────┴────────┴───┴──────────────┴─────────────┴──────────┘
+ * ┌──────┬───┬───────┬────────┬──────────────┬──────────────┬─────────────┬──────────┐
+ * │host 2│n 2│flags 1│length 1│cached 2 (64s)│conversation 8│of any model 8│n × id 8 │
+ * └──────┴───┴───────┴────────┴──────────────┴──────────────┴─────────────┴──────────┘
  * page of a table: `hosts` × address hash 8, then `count` entries                       16 bytes each
  * ┌─────┬──────┬───────┬───┬─────────────────────┐
  * │tag 8│host 2│forks 1│ 1 │age 4 (16-token ticks)│
@@ -206,6 +206,9 @@ export class Row {
   }
 }
 
+/** Tokens in a step of a placement's cached tokens. */
+const CACHED_UNIT: f64 = 64;
+
 /** A request that went to a host, and the boundaries of its prompt that are new there. */
 @unmanaged
 export class Placement {
@@ -217,12 +220,13 @@ export class Placement {
     chainLength: i32,
     conversation: u64,
     anyModel: u64,
+    cachedTokens: f64,
   ): void {
     store<u16>(at, <u16>host);
     store<u16>(at + 2, <u16>ids);
     store<u8>(at + 4, isFork ? FLAG_FORK : 0);
     store<u8>(at + 5, <u8>min(chainLength, 255));
-    store<u16>(at + 6, 0);
+    store<u16>(at + 6, <u16>Math.min(cachedTokens / CACHED_UNIT, <f64>u16.MAX_VALUE));
     store<u64>(at + 8, conversation);
     store<u64>(at + 16, anyModel);
   }
@@ -247,6 +251,11 @@ export class Placement {
   @inline
   static chainLength(at: usize): i32 {
     return <i32>load<u8>(at + 5);
+  }
+  /** Prompt tokens expected in the host's cache, up to the first of its boundaries; 0 for none. */
+  @inline
+  static cachedTokens(at: usize): f64 {
+    return <f64>load<u16>(at + 6) * CACHED_UNIT;
   }
   /** Tags of its conversation in the location table, 0 for none. */
   @inline

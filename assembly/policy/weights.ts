@@ -9,7 +9,7 @@ export class Weights {
   pressure: f64 = 0.02;
   tieMs: f64 = 5;
   home: f64 = 0;
-  /** Share of it that a new conversation pays, 0..1: there is nothing to agree on with gateways that tell each other. */
+  /** Share of it that a new conversation pays, 0..1: there is nothing to agree on alone, or with gateways that tell each other. */
   agreement: f64 = 1;
   /** Price of the last host in own order, as a share of the request's prefill ms: what others place meanwhile goes elsewhere. */
   turn: f64 = 0;

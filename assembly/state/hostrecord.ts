@@ -1,4 +1,5 @@
 import { MODELS_END } from "./hostmodels";
+import { RESIDENCY_BYTES, empty } from "./residency";
 
 /**
  * What all workers know of one server: its last report, its health, and what was learned of its speed.
@@ -11,9 +12,11 @@ import { MODELS_END } from "./hostmodels";
  *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
  * 112 joined ms 8 · models 2 · 2 · pushed back until s 4 · flushed clock 8 · gpu sample time ms 8
  * 144 learned ms 8 · others running 4 · waiting 4 · the same of the report before 4 · 4 · models (hostmodels.ts)
+ *     then residency (residency.ts)
  * ```
  */
-export const HOST_RECORD_BYTES: i32 = MODELS_END;
+const RESIDENCY: i32 = (MODELS_END + 7) & ~7;
+export const HOST_RECORD_BYTES: i32 = RESIDENCY + RESIDENCY_BYTES;
 
 /** Why requests to a server failed last. */
 export const enum FailureCause {
@@ -259,9 +262,10 @@ export class HostRecord {
   static flushedClock(at: usize): f64 {
     return load<f64>(at + 128);
   }
-  @inline
-  static setFlushedClock(at: usize, v: f64): void {
-    store<f64>(at + 128, v);
+  /** Its cache was found empty at a token clock. */
+  static flush(at: usize, clock: f64): void {
+    store<f64>(at + 128, clock);
+    empty(HostRecord.residency(at), clock);
   }
   /** When the GPU's utilisation was true, ms: it may come from another page than the engine's signals. */
   @inline
@@ -298,5 +302,11 @@ export class HostRecord {
   @inline
   static setPushedBackUntilS(at: usize, v: u32): void {
     store<u32>(at + 124, v);
+  }
+
+  /** When what its cache holds was used last: residency.ts. */
+  @inline
+  static residency(at: usize): usize {
+    return at + RESIDENCY;
   }
 }

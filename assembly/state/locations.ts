@@ -104,6 +104,18 @@ export class Locations extends LocationTable {
     return known >= 0 && known == this.deepest && known < length - 1;
   }
 
+  /** Token clock of a host when a boundary was used last there, NaN if it isn't known to be there. */
+  stampOf(id: u64, slot: i32): f64 {
+    const bucket = this.bucketOf(id);
+    for (let left = candidates(bucket, id); left != 0; left &= left - 1) {
+      const entry = entryAt(bucket, ctz(left));
+      if (Bucket.tag(entry) == id && Bucket.slot(entry) == slot && this.isAlive(entry)) {
+        return unchecked(this.clock[slot]) - this.ageTokens(entry, slot);
+      }
+    }
+    return NaN;
+  }
+
   /** Notes one boundary that another gateway recorded for a host. @param isFork a conversation left others there */
   learn(id: u64, slot: i32, isFork: bool): void {
     this.put(id, slot, isFork);

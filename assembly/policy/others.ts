@@ -1,0 +1,41 @@
+import { Candidates } from "./candidates";
+
+/** Weight of one choice once the mean is settled: about the last fifty. */
+const SETTLED_WEIGHT: f64 = 0.02;
+/** Reports are older than own accounting, so a gateway alone seems to have this share of others beside it. */
+const NOISE: f64 = 0.15;
+/** From this share on (one other gateway and more) others count in full. */
+const FULL: f64 = 0.4;
+
+/**
+ * How much of the traffic comes by other gateways, of which nothing is known but what servers report. Only then is it worth
+ * something to send what is new where the others would.
+ */
+export class Others {
+  /** Until it shows that there are none, others are there. */
+  private share: f64 = FULL;
+  private noted: f64 = 0;
+
+  /** Takes in what servers report at a choice. */
+  note(c: Candidates): void {
+    let own: f64 = 0;
+    let others: f64 = 0;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot])) continue;
+      const running = unchecked(c.running[slot]);
+      const fresh = unchecked(c.freshness[slot]);
+      if (isNaN(running) || fresh == 0) continue;
+      const waiting = unchecked(c.waiting[slot]);
+      others += running + (isNaN(waiting) ? 0 : waiting);
+      own += unchecked(c.inFlight[slot]);
+    }
+    if (own + others == 0) return;
+    const weight = Math.max(1 / ++this.noted, SETTLED_WEIGHT);
+    this.share += (others / (own + others) - this.share) * weight;
+  }
+
+  /** 0 alone … 1 one among several. */
+  get weight(): f64 {
+    return Math.min(Math.max((this.share - NOISE) / (FULL - NOISE), 0), 1);
+  }
+}
