@@ -1,4 +1,10 @@
-import { RESIDENCY_BYTES, advance, empty, endOfCache, renew } from "../../../assembly/state/residency";
+import {
+  RESIDENCY_BYTES,
+  advance,
+  empty,
+  endOfCache,
+  renew,
+} from "../../../assembly/state/residency";
 
 const CAPACITY: f64 = 1600;
 let at: usize = 0;
