@@ -34,5 +34,6 @@ export class Gauges {
     this.root.stats.staleHosts.set(stale);
     this.root.stats.peers.set(<u64>this.root.peerCount);
     this.root.stats.peersHeard.set(<u64>fleet.peerLoads.heard);
+    this.root.stats.peersOldest.set(<u64>Math.max(fleet.peerLoads.oldestMs, 0));
   }
 }

@@ -42,7 +42,7 @@ const SCRIPT: string =
   "async function show(){try{const r=await fetch(location.pathname.replace(/\\/$/,'')+'.json',{cache:'no-store'});if(!r.ok)throw Error('HTTP '+r.status);const d=await r.json();" +
   "id('note').textContent=d.hosts.length?'As this gateway sees its servers now; a dash means that it is not known.':'No server is known yet: see hosts and discovery in the configuration.';" +
   "const flight=d.hosts.reduce((a,h)=>a+h.in_flight,0),usable=d.hosts.filter(h=>h.usable).length,t=d.tokens;id('sums').replaceChildren(sum('servers usable',usable+' of '+d.hosts.length)," +
-  "sum('requests in flight',n(flight)),sum('requests held',n(d.queue.length)),sum('prompt tokens expected in cache',percent(t.cached_expected,t.prompt)),sum('of these, found by servers',percent(t.cached_reported,t.cached_expected)),sum('known prefixes',n(d.table.entries)));" +
+  "sum('requests in flight',n(flight)),sum('requests held',n(d.queue.length)),sum('prompt tokens expected in cache',percent(t.cached_expected,t.prompt)),sum('of these, found by servers',percent(t.cached_reported,t.cached_expected)),sum('known prefixes',n(d.table.entries)),...(d.peers.members?[sum('other gateways heard',d.peers.heard+' of '+d.peers.members)]:[]));" +
   "id('rows').replaceChildren(...d.hosts.map(h=>row(cols,h)));const all=Object.values(d.decisions).reduce((a,b)=>a+b,0);" +
   "id('why').replaceChildren(...Object.entries(d.decisions).filter(e=>e[1]>0).sort((a,b)=>b[1]-a[1]).map(e=>row(reasons,[...e,e[1]/all])));id('whys').hidden=all===0" +
   "}catch(e){id('note').textContent='No data: '+e.message+'. Trying again.'}setTimeout(show,1000)}show()";

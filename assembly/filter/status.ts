@@ -59,6 +59,8 @@ export class Status {
     return (
       `{"hosts":[${list}],"queue":{"length":${held},"bytes":${heldBytes}},` +
       `"table":{"entries":${entries},"bytes":${bytes}},` +
+      `"peers":{"members":${root.peerCount},"heard":${root.fleet.peerLoads.heard},` +
+      `"oldest_ms":${Math.round(root.fleet.peerLoads.oldestMs)}},` +
       `"decisions":{${this.decisions()}},` +
       `"tokens":{"prompt":${stats.promptTokens.get()},"cached_expected":${stats.expectedCached.get()},` +
       `"cached_reported":${stats.reportedCached.get()}}}`

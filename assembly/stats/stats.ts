@@ -30,6 +30,8 @@ export class Stats {
   /** Gateways that are to be heard, and that are. */
   readonly peers: Gauge = Gauge.define("warmroute.peers");
   readonly peersHeard: Gauge = Gauge.define("warmroute.peers_heard");
+  /** Age of the oldest of what those that are heard said last, ms. */
+  readonly peersOldest: Gauge = Gauge.define("warmroute.peers_oldest_ms");
   readonly peerSent: Counter = zero("peer_messages_sent_total");
   readonly peerReceived: Counter = zero("peer_messages_received_total");
   readonly peerBytesSent: Counter = zero("peer_bytes_sent_total");
@@ -59,6 +61,7 @@ export class Stats {
     }
     this.peers.add(0);
     this.peersHeard.add(0);
+    this.peersOldest.add(0);
     this.staleHosts.set(0);
     this.tableEntries.add(0);
     this.queueLength.add(0);
