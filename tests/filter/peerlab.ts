@@ -7,6 +7,7 @@ import { Gateway, hostNames } from "./gateway.ts";
 export const PEER_PATH = "/warmroute/peers";
 const CLUSTER = "warmroute_peers";
 const HEADER = "x-gateway-destination-endpoint";
+const IDLE = "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n";
 const HEAD_BYTES = 40;
 const ROW_BYTES = 32;
 /** The kind of a message with rows and placements. */
@@ -20,6 +21,8 @@ export interface PeerLabOptions {
   /** How long a message takes from one to another, ms; undefined: it is lost. Default 1. */
   delayMs?: (from: number, to: number) => number | undefined;
   config?: Record<string, unknown>;
+  /** Members come from Envoy's admin interface. */
+  isDiscovered?: boolean;
 }
 
 /** One gateway of several, with its listener for the others. */
@@ -63,15 +66,20 @@ export class PeerLab {
   /** Messages in the order in which they were sent. */
   readonly sent: { from: number; to: number; atMs: number; call: Call }[] = [];
   delayMs: (from: number, to: number) => number | undefined;
+  /** What the network makes of a message. */
+  alter: (from: number, to: number, body: Buffer) => Buffer = (_from, _to, body) => body;
   nowMs = 0;
   private readonly options: PeerLabOptions;
   private readonly addresses: string[];
+  /** Members that discovery finds. */
+  members: string[];
   private readonly due: { atMs: number; act: () => void }[] = [];
 
   constructor(count: number, options: PeerLabOptions = {}) {
     this.options = options;
     this.hosts = hostNames(options.servers ?? 4);
     this.addresses = Array.from({ length: count }, (_, i) => `10.1.0.${i + 1}:9902`);
+    this.members = [...this.addresses];
     this.delayMs = options.delayMs ?? (() => 1);
     for (let i = 0; i < count; i++) this.peers.push(this.start(i));
   }
@@ -111,18 +119,21 @@ export class PeerLab {
   }
 
   private start(index: number): Peer {
-    const { workers = 2, aheadMs = [], config = {} } = this.options;
+    const { workers = 2, aheadMs = [], config = {}, isDiscovered = false } = this.options;
+    const members = isDiscovered ? [] : this.addresses;
+    const discovery = isDiscovered ? { discovery: { source: "envoy_admin" } } : {};
     // The test host's chance is the same for all: their names must differ by their clocks.
     const ahead = (aheadMs[index] ?? 0) + 0.01 * (index + 1);
     const clock = new ManualClock(1_700_000_000_000 + this.nowMs + ahead);
     const gateway = new Gateway(this.hosts, {
       workers,
       clock,
-      clusters: ["llm", CLUSTER],
+      clusters: ["llm", "envoy_admin", CLUSTER],
       config: {
         cost: { learn: false },
+        ...discovery,
         ...config,
-        peers: { cluster: CLUSTER, hosts: this.addresses, ...(config.peers as object) },
+        peers: { cluster: CLUSTER, hosts: members, ...(config.peers as object) },
       },
       onCall: (call) => this.tell(index, call),
     });
@@ -130,6 +141,11 @@ export class PeerLab {
   }
 
   private tell(from: number, call: Call): void {
+    if (call.cluster === "envoy_admin") {
+      this.later(1, () => call.respond(200, this.clusters()));
+      return;
+    }
+    if (call.cluster === "llm") this.later(1, () => call.respond(200, IDLE));
     if (call.cluster !== CLUSTER) return;
     const to = this.addresses.indexOf(call.headers.get(HEADER) ?? "");
     const sender = this.peers[from];
@@ -141,13 +157,29 @@ export class PeerLab {
     if (there === undefined) return;
     this.later(there, () => {
       const peer = this.peers[to] as Peer;
-      const reply = peer.hear(call.body, { worker: this.sent.length % peer.internal.length });
+      const reply = peer.hear(this.alter(from, to, call.body), {
+        worker: this.sent.length % peer.internal.length,
+      });
       const back = this.delayMs(to, from);
       if (back === undefined) return;
       this.later(back, () => {
         if (call.answered || (sender && this.peers[from] !== sender)) return;
         call.respond(reply.localReply?.status ?? 503, reply.localReply?.body ?? "");
       });
+    });
+  }
+
+  /** What Envoy's admin interface says. */
+  private clusters(): string {
+    const status = (name: string, members: string[]) => ({
+      name,
+      host_statuses: members.map((member) => {
+        const [address, port] = member.split(":");
+        return { address: { socket_address: { address, port_value: Number(port) } } };
+      }),
+    });
+    return JSON.stringify({
+      cluster_statuses: [status("llm", this.hosts), status(CLUSTER, this.members)],
     });
   }
 

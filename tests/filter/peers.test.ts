@@ -223,6 +223,64 @@ test("a clock that is set does no lasting harm", () => {
   }
 });
 
+test("during an upgrade a gateway of another version counts as missing, and nothing of it is taken", () => {
+  const lab = met(3);
+  lab.alter = (from, to, body) => {
+    const other = Buffer.from(body);
+    if (from === 2 || to === 2) other.writeUInt8(2, 3);
+    return other;
+  };
+  lab.wait(8000);
+  assert.deepEqual(heardBy(lab), [1, 1, 0]);
+  for (const peer of lab.peers) assert.ok(peer.dropped("version") > 0);
+  lab.at(2).send(heavy());
+  lab.wait(300);
+  assert.equal(lab.at(0).stat("table_entries"), 0);
+  lab.alter = (_from, _to, body) => body;
+  lab.wait(2000);
+  assert.deepEqual(heardBy(lab), [2, 2, 2]);
+});
+
+test("members come from discovery, and go", () => {
+  const lab = new PeerLab(3, { isDiscovered: true });
+  lab.wait(4000);
+  assert.deepEqual(heardBy(lab), [2, 2, 2]);
+  lab.members.pop();
+  lab.wait(4000);
+  assert.deepEqual(
+    lab.peers.slice(0, 2).map(({ gateway }) => gateway.stat("peers")),
+    [1, 1],
+  );
+  const since = lab.nowMs;
+  lab.wait(1000);
+  assert.ok(!lab.sent.some(({ from, to, atMs }) => atMs > since && from < 2 && to === 2));
+});
+
+test("while a gateway is missing, servers are asked more often and new conversations have a home", () => {
+  const lab = met(2, { config: { metrics: { source: "hosts" } } });
+  const scrapes = (): number => {
+    const before = lab.at(0).stat("scrapes_total");
+    lab.wait(5000);
+    return (lab.at(0).stat("scrapes_total") - before) / 5 / lab.hosts.length;
+  };
+  const often = scrapes();
+  lab.delayMs = () => undefined;
+  lab.wait(1500);
+  const oftener = scrapes();
+  assert.ok(often < 3 && oftener > 7, `${often} and ${oftener} a second and server`);
+  const homes = Array.from({ length: 12 }, () => {
+    const body = chat(prose(40_000, rand));
+    const targets = lab.peers.map(({ gateway }) => {
+      const exchange = gateway.send(body);
+      exchange.answer();
+      return exchange.target;
+    });
+    lab.wait(3000);
+    return targets;
+  });
+  for (const [one, other] of homes) assert.equal(one, other);
+});
+
 test("a lost message is sent once more", () => {
   const lab = met(2);
   const target = lab.at(0).send(heavy()).target;
