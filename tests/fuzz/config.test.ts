@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { type FieldInfo, startParser } from "../config/parser.ts";
 import { isValid, type Schema } from "../config/schema.ts";
+import { countInput, keeping, watchMemory } from "./inputs.ts";
 import { mutateBytes } from "./mutate.ts";
 import { Random } from "./random.ts";
 
@@ -12,6 +13,7 @@ const read = (name: string) => readFileSync(new URL(`../../envoy/${name}`, impor
 const schema = JSON.parse(read("filter.schema.json").toString()) as Schema;
 const full = JSON.parse(read("filter.json").toString()) as Record<string, unknown>;
 const parser = startParser();
+watchMemory("configuration", () => parser.memoryBytes);
 
 /** One line, `path: what`, and no control bytes. */
 const MESSAGE =
@@ -40,6 +42,11 @@ function configurationOf(fields: FieldInfo[]): Record<string, unknown> {
 
 /** What must hold for any bytes; true if they are a configuration. */
 function examine(bytes: Uint8Array): boolean {
+  return keeping(bytes, () => examineNow(bytes));
+}
+
+function examineNow(bytes: Uint8Array): boolean {
+  countInput();
   const where = JSON.stringify(new TextDecoder().decode(bytes));
   const error = parser.check(bytes);
   const { json, value } = parsed(bytes);
@@ -138,6 +145,7 @@ test(`${RUNS} configurations of random values: taken if the schema takes them, a
       }
     }
     const text = JSON.stringify(configuration);
+    countInput();
     const error = parser.check(text);
     const together =
       /stale_after_ms: expected at least|^peers.cluster: .* as |^status.path: .* than/;

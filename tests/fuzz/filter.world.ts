@@ -7,6 +7,7 @@ import { Host } from "../host/host.ts";
 import type { Stream } from "../host/stream.ts";
 import type { Root } from "../host/vm.ts";
 import { Generator } from "./generate.ts";
+import { countInput } from "./inputs.ts";
 import { mutateBytes } from "./mutate.ts";
 import type { Random } from "./random.ts";
 
@@ -148,6 +149,7 @@ export class HostileWorld {
 
   /** One step: a request comes, goes on, is answered or breaks off, or time passes. */
   step(): void {
+    countInput();
     const { random, open } = this;
     const at = random.below(open.length + 1);
     const stream = open[at];

@@ -1,4 +1,5 @@
 import { instantiate } from "./build.ts";
+import { countInput, watchMemory } from "./inputs.ts";
 
 /** The test entry `assembly/metrics.ts`. */
 interface Entry {
@@ -82,6 +83,7 @@ export class Readers {
 
   constructor(entry: Entry) {
     this.entry = entry;
+    watchMemory("answers and metrics", () => entry.memory.buffer.byteLength);
   }
 
   private static started: Promise<Readers> | undefined;
@@ -95,6 +97,7 @@ export class Readers {
   }
 
   private put(bytes: Uint8Array): void {
+    countInput();
     new Uint8Array(this.entry.memory.buffer, this.entry.inputAddress()).set(bytes);
   }
 

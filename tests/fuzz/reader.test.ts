@@ -5,6 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { before, test } from "node:test";
 import { instantiate } from "./build.ts";
 import { Generator } from "./generate.ts";
+import { countInput, keeping, watchMemory } from "./inputs.ts";
 import { type Json, plain, readJson, wellFormed } from "./json.ts";
 import { mutateBytes } from "./mutate.ts";
 import { Random } from "./random.ts";
@@ -39,6 +40,7 @@ const bodies: Uint8Array[] = [];
 
 before(async () => {
   reader = (await instantiate("reader")) as unknown as Reader;
+  watchMemory("body reader", () => reader.memory.buffer.byteLength);
   const folder = new URL("../fixtures/bodies/", import.meta.url);
   for (const name of (await readdir(folder)).sort()) {
     bodies.push(new Uint8Array(await readFile(new URL(name, folder))));
@@ -50,6 +52,7 @@ function load(bytes: Uint8Array): void {
 }
 
 function read(bytes: Uint8Array, cuts: readonly number[]): number {
+  countInput();
   load(bytes);
   reader.begin();
   let from = 0;
@@ -155,6 +158,10 @@ function compareChain(boundaries: ReturnType<typeof readBody>["boundaries"]): vo
 }
 
 function check(bytes: Uint8Array, cuts: readonly number[]): void {
+  keeping(bytes, () => checkNow(bytes, cuts));
+}
+
+function checkNow(bytes: Uint8Array, cuts: readonly number[]): void {
   const json = readJson(bytes);
   if (json && tooDeep(json)) return;
   try {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { before, test } from "node:test";
 import { instantiate } from "./build.ts";
+import { countInput, keeping, watchMemory } from "./inputs.ts";
 import { wellFormed } from "./json.ts";
 import { mutateBytes } from "./mutate.ts";
 import { Random } from "./random.ts";
@@ -28,6 +29,7 @@ let bodies: Uint8Array[] = [];
 
 before(async () => {
   echo = (await instantiate("echo")) as unknown as Echo;
+  watchMemory("scanner", () => echo.memory.buffer.byteLength);
   const folder = new URL("../fixtures/bodies/", import.meta.url);
   for (const name of (await readdir(folder)).sort()) {
     bodies.push(new Uint8Array(await readFile(new URL(name, folder))));
@@ -97,6 +99,7 @@ const TEXTS: readonly string[] = [
 ];
 
 function run(bytes: Uint8Array, cuts: readonly number[]): { state: number; text: string } {
+  countInput();
   const base = echo.inputAddress();
   new Uint8Array(echo.memory.buffer, base, bytes.length).set(bytes);
   echo.reset();
@@ -165,7 +168,8 @@ test(`${RUNS} seeded mutations`, () => {
   const random = new Random(1);
   for (let i = 0; i < RUNS; i++) {
     const bytes = mutateBytes(random.pick(bodies), random);
-    compare(bytes, randomCuts(bytes.length, random), reference(bytes));
+    const cuts = randomCuts(bytes.length, random);
+    keeping(bytes, () => compare(bytes, cuts, reference(bytes)));
   }
 });
 
