@@ -71,7 +71,8 @@ export async function openStreams(
   let next = 0;
   const one = async (index: number) => {
     const at = Math.floor(index / STREAMS_PER_CONNECTION);
-    const session = (sessions[at] ??= connected(port));
+    const session = sessions[at] ?? connected(port);
+    sessions[at] = session;
     const stream = session.request({
       ":method": "POST",
       ":path": "/v1/chat/completions",
