@@ -38,6 +38,7 @@ i { display: inline-block; width: 10px; height: 3px; margin: 3px; }
 
 function show(value: number, unit: string): string {
   if (Number.isNaN(value)) return "–";
+  if (unit === "bytes") return `${(value / 2 ** 20).toFixed(0)} MiB`;
   if (unit === "percentunit") return `${(value * 100).toFixed(1)} %`;
   const text = value >= 1000 ? Math.round(value).toLocaleString("en") : `${+value.toPrecision(3)}`;
   return `${text} ${unit.replace("reqps", "req/s").replace("short", "")}`;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { EnvoyProcess } from "../envoy/process.ts";
 import { drive } from "../start/drive.ts";
 import { startFleet } from "../start/fleet.ts";
@@ -80,6 +81,7 @@ function scraping({ adminPort }: EnvoyProcess): object {
 
 async function traffic(envoy: EnvoyProcess, seconds: number, rate: number): Promise<void> {
   const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
   const late = setTimeout(() => stop.abort(), seconds * 1000);
   const progress = { outcomes: [], inFlight: 0 };
   const to = { host: "127.0.0.1", port: envoy.port };
