@@ -57,7 +57,7 @@ export class Account {
     const box = this.present(slot, generation);
     if (box == 0) return;
     unchecked((this.silentSinceMs[slot] = nowMs));
-    this.leaveQueue(box, workMs, isStream, nowMs);
+    this.leaveQueue(box, workMs, isStream, true, nowMs);
     store<u16>(box + 2, <u16>min(RowView.decoding(box) + 1, COUNT_MAX));
     store<f32>(box + 12, <f32>(RowView.contextTokens(box) + contextTokens));
     this.row.touch();
@@ -68,7 +68,7 @@ export class Account {
   leftQueue(slot: i32, generation: u8, workMs: f64, isStream: bool, nowMs: f64): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
-    this.leaveQueue(box, workMs, isStream, nowMs);
+    this.leaveQueue(box, workMs, isStream, false, nowMs);
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -85,7 +85,7 @@ export class Account {
     const box = this.present(slot, generation);
     if (box == 0) return;
     unchecked((this.silentSinceMs[slot] = nowMs));
-    this.leaveQueue(box, workMs, isStream, nowMs);
+    this.leaveQueue(box, workMs, isStream, true, nowMs);
     store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
     this.row.touch();
     this.row.publish(nowMs);
@@ -130,16 +130,17 @@ export class Account {
     return RowView.generation(box) == generation ? box : 0;
   }
 
-  private leaveQueue(box: usize, workMs: f64, isStream: bool, nowMs: f64): void {
+  /** @param gotOn the host is done with it; else it was taken away, which says nothing of the host */
+  private leaveQueue(box: usize, workMs: f64, isStream: bool, gotOn: bool, nowMs: f64): void {
     const waiting = max(0, RowView.waiting(box) - 1);
     const before = RowView.workMs(box);
-    const gone = isStream || RowView.streams(box) > 0 ? workMs : 0;
+    const gone = isStream || !gotOn || RowView.streams(box) > 0 ? workMs : 0;
     const work = waiting == 0 ? 0 : Math.max(0, before - gone);
     this.setWaiting(box, waiting, work);
-    if (isStream) {
-      store<u16>(box + 6, <u16>max(0, RowView.streams(box) - 1));
-      store<f64>(box + 16, nowMs);
-    } else {
+    if (isStream) store<u16>(box + 6, <u16>max(0, RowView.streams(box) - 1));
+    if (!gotOn) return;
+    if (isStream) store<f64>(box + 16, nowMs);
+    else {
       // An answer in one piece was prefilled long before it came: when the queue ends stays as it was.
       store<f64>(box + 16, Math.min(nowMs, RowView.newestMs(box) + before - work));
     }
