@@ -1,19 +1,14 @@
-import { Text, text } from "../bytes";
+import { text } from "../bytes";
 import { DiscoverySource, MetricsSource } from "../config/config";
-import { ClustersReader } from "../discovery/admin";
-import { BufferType, getPiece } from "../host/buffers";
 import { HeaderList, httpCall } from "../host/calls";
 import { HeaderMap, getHeader } from "../host/headers";
 import { logWarn } from "../host/log";
 import { outLen, outPtr } from "../host/memory";
-import { MetricNameTable } from "../metrics/names";
-import { MetricsReader } from "../metrics/report";
 import { MAX_HOSTS } from "../state/layout";
-import { Discovered } from "./discovered";
 import { Forget } from "./forget";
 import { Gauges } from "./gauges";
 import { badClusters, badEndpoint, badPage, noAnswer } from "./pollfault";
-import { DirectoryMatcher, Reports } from "./reports";
+import { Polled } from "./polled";
 import { Root } from "./root";
 import { Schedule } from "./schedule";
 
@@ -43,14 +38,7 @@ export class Poller {
   private sentMs: StaticArray<f64> = new StaticArray<f64>(TARGETS);
   private schedule: Schedule = new Schedule(TARGETS);
   private headers: HeaderList = new HeaderList(8, 4096);
-  private names: MetricNameTable = new MetricNameTable();
-  /** Of hosts' own pages, and of an endpoint's answers (1 MB): made when the first of them comes, in the VM that polls. */
-  private pageReader: MetricsReader | null = null;
-  private endpointReader: MetricsReader | null = null;
-  private matcher: DirectoryMatcher;
-  private clusters: ClustersReader = new ClustersReader();
-  private reports: Reports;
-  private discovered: Discovered;
+  private polled: Polled;
   private gauges: Gauges;
   private forget: Forget;
   private refusalTold: bool = false;
@@ -59,16 +47,9 @@ export class Poller {
   private discoveryTold: bool = false;
 
   constructor(private root: Root) {
-    const fleet = root.fleet;
-    const matcher = new DirectoryMatcher(fleet.hosts);
-    matcher.enters =
-      root.config.hosts.length == 0 && root.config.discovery.source == DiscoverySource.None;
-    this.matcher = matcher;
-    this.reports = new Reports(fleet, root.health);
-    this.discovered = new Discovered(fleet.hosts);
+    this.polled = new Polled(root);
     this.gauges = new Gauges(root);
-    this.forget = new Forget(fleet);
-    this.names.replaceAll(root.config.metrics.names.bySignal);
+    this.forget = new Forget(root.fleet);
   }
 
   /** Sends what is due; publishes gauges. */
@@ -118,10 +99,10 @@ export class Poller {
     const read =
       good &&
       (target == FOR_DISCOVERY
-        ? this.readClusters(bodySize, nowMs)
+        ? this.polled.readClusters(bodySize, nowMs)
         : target == FOR_ENDPOINT
-          ? this.readEndpoint(bodySize, nowMs)
-          : this.readPage(target, bodySize, nowMs));
+          ? this.polled.readEndpoint(bodySize, nowMs)
+          : this.polled.readPage(target, bodySize, nowMs));
     if (read) {
       this.schedule.succeeded(target);
     } else {
@@ -131,7 +112,7 @@ export class Poller {
 
   /** An ORCA load report that came with an answer of a host. */
   carried(slot: i32, ptr: usize, len: i32, nowMs: f64): void {
-    this.reports.carried(slot, ptr, len, nowMs);
+    this.polled.carried(slot, ptr, len, nowMs);
   }
 
   private callMetrics(target: i32, nowMs: f64): void {
@@ -199,12 +180,12 @@ export class Poller {
     if (target == FOR_DISCOVERY) {
       const d = config.discovery;
       why = good
-        ? badClusters(this.clusters, config)
+        ? badClusters(this.polled.clusters, config)
         : noAnswer("discovery", d.cluster.toString(), d.path.toString(), status);
       this.discoveryTold = true;
     } else {
       const m = config.metrics;
-      const endpoint = this.endpointReader;
+      const endpoint = this.polled.endpointReader;
       const isEndpoint = target == FOR_ENDPOINT;
       why = !good
         ? noAnswer("metrics", this.asked(target), m.path.toString(), status)
@@ -234,71 +215,6 @@ export class Poller {
     const cluster = this.root.config.metrics.cluster.toString();
     if (target >= MAX_HOSTS) return cluster;
     return `${cluster}, host ${this.root.addressOf(target)}`;
-  }
-
-  private readPage(slot: i32, size: i32, nowMs: f64): bool {
-    let reader = this.pageReader;
-    if (!reader) {
-      reader = new MetricsReader(this.names);
-      this.pageReader = reader;
-    }
-    reader.begin(nowMs);
-    feed(reader, size);
-    if (!reader.finish()) return false;
-    if (this.root.fleet.hosts.isKnown(slot)) {
-      this.reports.scraped(slot, reader.report(0), true, nowMs);
-    }
-    return true;
-  }
-
-  private readEndpoint(size: i32, nowMs: f64): bool {
-    const matcher = this.matcher;
-    let reader = this.endpointReader;
-    if (!reader) {
-      const label = this.root.config.metrics.hostLabel;
-      reader = new MetricsReader(this.names, matcher, label, MAX_HOSTS);
-      this.endpointReader = reader;
-    }
-    matcher.nowMs = nowMs;
-    reader.begin(nowMs);
-    feed(reader, size);
-    const good = reader.finish();
-    for (let i = 0; i < reader.count; i++) {
-      this.reports.scraped(reader.host(i), reader.report(i), false, nowMs);
-    }
-    return good;
-  }
-
-  private readClusters(size: i32, nowMs: f64): bool {
-    const config = this.root.config;
-    if (!this.readCluster(config.discovery.targetCluster, size)) return false;
-    this.discovered.take(this.clusters, nowMs);
-    const peers = config.peers;
-    if (peers.cluster.len == 0 || peers.hosts.length > 0) return true;
-    // Of the gateways' own cluster nothing may be there yet.
-    if (this.readCluster(peers.cluster, size)) {
-      this.root.fleet.openPeers().members.take(this.clusters);
-    }
-    return true;
-  }
-
-  private readCluster(name: Text, size: i32): bool {
-    const reader = this.clusters;
-    reader.begin(name);
-    let read = 0;
-    while (getPiece(BufferType.CallResponseBody, read, size)) {
-      read += outLen;
-      reader.feed(outPtr, outLen);
-    }
-    return reader.finish();
-  }
-}
-
-function feed(reader: MetricsReader, size: i32): void {
-  let read = 0;
-  while (getPiece(BufferType.CallResponseBody, read, size)) {
-    read += outLen;
-    reader.feed(outPtr, outLen);
   }
 }
 
