@@ -226,6 +226,7 @@ export class Decider {
     // A named session goes on too, if not from earlier turns then with later ones.
     r.isContinued = d.hasSession || d.isContinued;
     const length = d.chainLength;
+    locations.fetch(d.chain, length);
     const slot = d.conversationTag != 0 ? locations.find(d.conversationTag) : -1;
     r.knownSlot = slot >= 0 && c.usable[slot] ? slot : -1;
     r.isSession = d.hasSession && r.knownSlot >= 0;

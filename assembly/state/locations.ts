@@ -13,6 +13,8 @@ const PROBE_BUDGET: i32 = 24;
  */
 const DENSE: i32 = 64;
 const TAIL: i32 = 8;
+/** Buckets that are loaded at once. */
+const FETCHED: i32 = 16;
 /** Which host holds which prefix of a prompt, in a table that all workers keep alike (locationtable.ts). */
 @final
 export class Locations extends LocationTable {
@@ -31,6 +33,20 @@ export class Locations extends LocationTable {
   private high: i32 = 0;
   private highCount: i32 = 0;
   private probes: i32 = 0;
+  /** Keeps the loads of `fetch` from being left out. */
+  private fetched: u32 = 0;
+
+  /**
+   * Loads what will be looked at of a chain's end, all at once: the table is far larger than the processor's caches, and one
+   * miss after the other would take as many times as long.
+   */
+  fetch(ids: StaticArray<u64>, length: i32): void {
+    let sum: u32 = 0;
+    for (let i = max(0, length - TAIL); i < length; i++) sum += this.touch(unchecked(ids[i]));
+    if (length > TAIL) sum += this.touch(unchecked(ids[0]));
+    this.fetched = sum;
+  }
+
   /**
    * Finds the deepest boundary of the chain that is alive anywhere, and the hosts that have it.
    * @param guess index at which the conversation's last request ended, −1 if the conversation isn't known
@@ -86,8 +102,13 @@ export class Locations extends LocationTable {
     isNew: bool,
     random: u32,
   ): void {
-    for (let i = known + 1; i < length; i++) {
-      if (isRecorded(ids, i, length)) this.put(unchecked(ids[i]), slot, false);
+    for (let from = known + 1; from < length; from += FETCHED) {
+      const to = min(from + FETCHED, length);
+      // What `fetch` has loaded, or so many buckets as can be on their way at once.
+      if (to < length - TAIL) this.fetchRange(ids, from, to, length);
+      for (let i = from; i < to; i++) {
+        if (isRecorded(ids, i, length)) this.put(unchecked(ids[i]), slot, false);
+      }
     }
     if (known < 0) return;
     const fork = isNew && this.isFork(known, length);
@@ -97,6 +118,14 @@ export class Locations extends LocationTable {
     this.put(unchecked(ids[0]), slot, false);
     const renewed = milestoneBelow(ids, <i32>((random >>> 2) % <u32>known), 0);
     if (renewed > 0) this.put(unchecked(ids[renewed]), slot, false);
+  }
+
+  private fetchRange(ids: StaticArray<u64>, from: i32, to: i32, length: i32): void {
+    let sum: u32 = 0;
+    for (let i = from; i < to; i++) {
+      if (isRecorded(ids, i, length)) sum += this.touch(unchecked(ids[i]));
+    }
+    this.fetched = sum;
   }
 
   /** Whether a new conversation that is known up to this boundary leaves others there. */

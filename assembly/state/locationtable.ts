@@ -122,6 +122,12 @@ export class LocationTable extends ChangeSink {
     return this.table + <usize>(tag & this.mask) * BUCKET_STRIDE;
   }
 
+  /** Loads the head of a tag's bucket. */
+  @inline
+  protected touch(tag: u64): u32 {
+    return load<u32>(this.bucketOf(tag));
+  }
+
   /** Takes memory for the table: fresh pages, which are zero and cost nothing before they are used. */
   private open(): void {
     const pages = <i32>(((this.mask + 1) * BUCKET_STRIDE + PAGE_BYTES - 1) / PAGE_BYTES);
