@@ -139,6 +139,18 @@ export class ContentReader extends ItemReader {
     else if (this.into == Into.Digest) this.digest.text(ptr, len, tails, isPlain);
   }
 
+  /** A whole plain ASCII string. */
+  wholeText(ptr: usize, len: i32): void {
+    this.beginText();
+    if (this.into == Into.Leaf) {
+      this.into = Into.Nowhere;
+      if (len > 0) this.setLeaf(hashBytes(ptr, len), len, len);
+      return;
+    }
+    this.text(ptr, len, 0, true);
+    this.endText();
+  }
+
   endText(): void {
     const into = this.into;
     this.into = Into.Nowhere;

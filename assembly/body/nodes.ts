@@ -241,10 +241,12 @@ export class NodeReader {
 
   /** A string outside the lanes ended. An empty one is as good as absent. */
   protected endLeaf(): void {
-    if (this.leafBytes == 0) return;
+    if (this.leafBytes != 0) this.setLeaf(this.leaf.digest(), this.leafCodePoints, this.leafBytes);
+  }
+
+  protected setLeaf(hash: u64, codePoints: u32, bytes: u32): void {
     const frame = this.frameAt(this.level);
     const key = frame.key;
-    const hash = this.leaf.digest();
     if (this.holder == In.Parts) {
       const lane = this.childLane(this.level);
       lane.mark(hash);
@@ -252,7 +254,7 @@ export class NodeReader {
     } else if (key == NodeKey.Role) frame.role = hash;
     else if (key == NodeKey.Type) frame.type = hash;
     else if (frame.isMedia || holdsText(key)) {
-      frame.set(key, hash, this.leafCodePoints, this.leafBytes, 0, 0);
+      frame.set(key, hash, codePoints, bytes, 0, 0);
     } else frame.set(key, hash, 0, 0, isImage(key) ? 1 : 0, isAudio(key) ? 1 : 0);
   }
 

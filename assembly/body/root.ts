@@ -63,9 +63,7 @@ export class RootReader extends RootFields {
     if (this.skipped > 0) return;
     if (this.taker == Taker.Digest) this.digest.plainText(ptr, len);
     else if (this.taker == Taker.Content) {
-      this.content.beginText();
-      this.content.text(ptr, len, 0, true);
-      this.content.endText();
+      this.content.wholeText(ptr, len);
       this.settleContent();
     } else if (this.beginText()) {
       if (this.taker == Taker.Content) {

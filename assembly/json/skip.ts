@@ -69,7 +69,7 @@ export function copyShort(to: usize, from: usize, len: i32): void {
 }
 
 /** How far is looked for the end of a short string, in bytes. */
-const SHORT: usize = 128;
+const SHORT: usize = 64;
 
 /** The end of the plain content that begins at `p`, looked for in the next bytes only. */
 @inline
