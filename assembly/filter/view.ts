@@ -228,7 +228,8 @@ export class View {
     const count = this.fleet.hosts.count;
     for (let slot = 0; slot < count; slot++) {
       const at = HostRecord.residency(this.fleet.states.at(slot));
-      unchecked((this.cacheEnds[slot] = endOfCache(at, this.capacityTokens(slot))));
+      const clock = this.fleet.inFlight.clockTokens(slot);
+      unchecked((this.cacheEnds[slot] = endOfCache(at, clock, this.capacityTokens(slot))));
     }
   }
 

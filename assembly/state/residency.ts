@@ -32,10 +32,18 @@ export function empty(at: usize, clock: f64): void {
 
 /** Enters what was inserted up to a token clock, unless that is entered already. */
 export function advance(at: usize, clock: f64, capacity: f64): void {
-  const seen = load<f64>(at);
-  if (clock <= seen) return;
-  add(at, clock - seen, capacity);
-  store<f64>(at, clock);
+  let seen = load<f64>(at);
+  if (clock - seen > capacity * KEPT_CAPACITIES) {
+    seen = clock - capacity * KEPT_CAPACITIES;
+    empty(at, seen);
+  }
+  const width = capacity * BUCKET_SHARE;
+  while (seen < clock) {
+    const tokens = Math.min(clock - seen, width);
+    add(at, tokens, capacity);
+    seen = clock - seen > width ? seen + tokens : clock;
+    store<f64>(at, seen);
+  }
 }
 
 /**
@@ -56,10 +64,14 @@ export function renew(at: usize, stamp: f64, tokens: f64, capacity: f64): void {
   if (left < tokens) add(at, tokens - left, capacity);
 }
 
-/** Token clock before which nothing is left in a cache of `capacity` tokens; −∞ while it holds all. */
-export function endOfCache(at: usize, capacity: f64): f64 {
-  let sum: f64 = 0;
+/**
+ * Token clock before which nothing is left in a cache of `capacity` tokens; −∞ while it holds all.
+ * @param clock token clock now: what was inserted since the last entry counts as well
+ */
+export function endOfCache(at: usize, clock: f64, capacity: f64): f64 {
   let to = load<f64>(at);
+  let sum = Math.max(clock - to, 0);
+  if (sum > capacity) return clock - capacity;
   for (let i = countOf(at) - 1; i >= 0; i--) {
     const tokens = tokensOf(at, i);
     const from = fromOf(at, i);

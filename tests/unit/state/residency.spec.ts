@@ -25,13 +25,15 @@ function use(clock: f64, stamp: f64, cached: f64, fresh: f64): f64 {
 describe("Residency", () => {
   it("holds all until the capacity is reached", () => {
     advance(at, 1600, CAPACITY);
-    expect(endOfCache(at, CAPACITY)).toBe(-Infinity);
+    expect(endOfCache(at, load<f64>(at), CAPACITY)).toBe(-Infinity);
   });
 
   it("of new tokens alone holds the last ones", () => {
     for (let clock: f64 = 160; clock <= 4800; clock += 160) advance(at, clock, CAPACITY);
-    expect(endOfCache(at, CAPACITY)).toBe(3200);
-    expect(endOfCache(at, CAPACITY / 2)).toBe(4000);
+    expect(endOfCache(at, load<f64>(at), CAPACITY)).toBe(3200);
+    expect(endOfCache(at, load<f64>(at), CAPACITY / 2)).toBe(4000);
+    expect(endOfCache(at, 4960, CAPACITY)).toBe(3360);
+    expect(endOfCache(at, 9600, CAPACITY)).toBe(8000);
   });
 
   it("counts tokens used again as used last, and once", () => {
@@ -44,7 +46,7 @@ describe("Residency", () => {
       stamp = clock;
       clock = next;
     }
-    expect(endOfCache(at, CAPACITY)).toBe(-Infinity);
+    expect(endOfCache(at, load<f64>(at), CAPACITY)).toBe(-Infinity);
   });
 
   it("drops what was idle while others were used, though little was new", () => {
@@ -61,7 +63,7 @@ describe("Residency", () => {
       unchecked((stamps[i] = clock));
       clock = use(clock, stamp, 640, 32);
     }
-    const end = endOfCache(at, CAPACITY);
+    const end = endOfCache(at, load<f64>(at), CAPACITY);
     expect(end).toBeGreaterThan(stamps[0]);
     expect(end).toBeLessThan(min(stamps[1], stamps[2]));
   });
@@ -70,8 +72,8 @@ describe("Residency", () => {
     for (let i = 1; i <= 1000; i++) use(<f64>i * 200, <f64>(i - 1) * 200, 100, 37);
     expect(load<i32>(at + 8)).toBeLessThan(25);
     const clock = load<f64>(at);
-    expect(clock - endOfCache(at, CAPACITY)).toBeLessThan(CAPACITY + 1);
+    expect(clock - endOfCache(at, load<f64>(at), CAPACITY)).toBeLessThan(CAPACITY + 1);
     empty(at, clock);
-    expect(endOfCache(at, CAPACITY)).toBe(-Infinity);
+    expect(endOfCache(at, load<f64>(at), CAPACITY)).toBe(-Infinity);
   });
 });
