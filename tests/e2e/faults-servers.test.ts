@@ -6,6 +6,7 @@ import {
   assertNothingLost,
   assertSettled,
   figure,
+  listed,
   round,
   served,
   servers,
@@ -13,6 +14,7 @@ import {
   until,
   wait,
 } from "./faults.ts";
+import { gateway, post, sinks } from "./harness.ts";
 import { Traffic } from "./traffic.ts";
 
 test("half of the servers are killed under load and return: nothing is lost", async () => {
@@ -128,6 +130,42 @@ test("a server that takes requests and never answers: clients that wait there ar
   assert.ok(hung <= 20, `${hung} waited in vain`);
   assert.equal(traffic.broken().length, 0);
   await assertSettled(envoy);
+});
+
+test("a server that never answers, where tries end after a silence: others serve who waits there", async () => {
+  const fleet = await servers(4);
+  const envoy = await shipped(
+    fleet.addresses,
+    {},
+    { edit: (yaml) => yaml.replace(/^( *)num_retries: 3$/m, "$&\n$1per_try_idle_timeout: 1.5s") },
+  );
+  const traffic = new Traffic(envoy.port, { clients: 32 });
+  await wait(800);
+  await fleet.fault(1, { kind: "hang" });
+  await wait(3000);
+  await fleet.fault(1, { kind: "clear" });
+  await traffic.stop();
+  const longest = Math.max(...traffic.outcomes.map(({ sentMs, endedMs }) => endedMs - sentMs));
+  figure("one never answers, tries end after 1.5 s", traffic, `longest ${round(longest)} ms`);
+  assertNothingLost(traffic);
+  await assertSettled(envoy);
+});
+
+test("a request that breaks every server it meets meets four of them, and the next is served", async () => {
+  const upstreams = await sinks(8);
+  const envoy = await gateway(upstreams.map(({ host }) => host));
+  const ask = () =>
+    post(envoy.port, { model: "m", messages: [{ role: "user", content: "Hello" }] });
+  for (const sink of upstreams) sink.reset = true;
+  assert.equal((await ask()).status, 503);
+  const met = upstreams.filter(({ seen }) => seen.length > 0);
+  assert.equal(met.length, 4);
+  assert.ok(
+    met.every(({ seen }) => seen.length === 1),
+    "none of them twice",
+  );
+  for (const sink of upstreams) sink.reset = false;
+  assert.equal((await ask()).status, 200);
 });
 
 /** One of four servers has a fault for 2 s under load: what became of the traffic. */
