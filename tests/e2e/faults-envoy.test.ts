@@ -176,7 +176,7 @@ test("a hot restart while answers stream: none is lost or cut, and the new proce
   await until("the first one's end", () => !first.alive);
   await wait(500);
   await traffic.stop();
-  figure("hot restart", traffic, `the new process served after ${round(readyMs)} ms`);
+  figure("hot restart", traffic, `the old process had handed all over after ${round(readyMs)} ms`);
   assertNothingLost(traffic);
   assert.equal(traffic.broken().length, 0);
   assert.ok((await second.stats()).sum("warmroute_decisions_total") > 0);

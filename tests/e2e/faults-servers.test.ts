@@ -45,6 +45,31 @@ test("half of the servers are killed under load and return: nothing is lost", as
   await assertSettled(envoy);
 });
 
+test("a server dies while requests are held for room: all are served, the queue is empty afterwards", async () => {
+  const fleet = await servers(3, { engine: { maxRunning: 2 } });
+  const envoy = await shipped(fleet.addresses, { admission: { max_waiting: 2 } });
+  const traffic = new Traffic(envoy.port, { clients: 48, tokens: 24 });
+  const held = async () => (await envoy.stats()).sum("warmroute_queue_length");
+  let most = 0;
+  await until("a queue", async () => {
+    most = Math.max(most, await held());
+    return most > 0;
+  });
+  await fleet.servers[0]?.kill();
+  for (let i = 0; i < 10; i++) {
+    await wait(100);
+    most = Math.max(most, await held());
+  }
+  const revivedMs = traffic.now();
+  await fleet.servers[0]?.revive();
+  const host = fleet.addresses[0] as string;
+  const backMs = await until("its return", () => served(traffic, [host], revivedMs));
+  await traffic.stop();
+  figure("1 of 3 killed, requests held", traffic, `${most} held at most`, backMs);
+  assertNothingLost(traffic);
+  await assertSettled(envoy);
+});
+
 test("all servers are gone and come back: refused at once, not held, and served again", async () => {
   const fleet = await servers(3);
   const envoy = await shipped(fleet.addresses);
