@@ -6,7 +6,6 @@ import {
   assertNothingLost,
   assertSettled,
   figure,
-  listed,
   round,
   served,
   servers,
