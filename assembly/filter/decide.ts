@@ -27,7 +27,7 @@ const CONTINUED_MESSAGES: u32 = 4;
 /** First tokens later than this are not only slow, ms. */
 const OVERDUE_MS: f64 = 10000;
 /** Price of the last host in a gateway's own order, as a share of prefill ms. */
-const TURN_WEIGHT: f64 = 0.5;
+const TURN_WEIGHT: f64 = 0.2;
 /** Uses of caches are entered this often, ms: a cache turns over within minutes. */
 const RENEWALS_MS: f64 = 500;
 /** Weight of one request in the running means, about the last fifty. */

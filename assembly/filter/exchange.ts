@@ -11,6 +11,7 @@ import {
   HEAD_BYTES,
   Head,
   Kind,
+  MAX_IDS,
   MAX_MESSAGE,
   PLACEMENT_HEAD,
   Placement,
@@ -20,7 +21,7 @@ import {
 import { mix } from "../prefix/hash";
 import { MAX_ENTRIES } from "../prefix/chain";
 import { CAS_ATTEMPTS, MAX_HOSTS } from "../state/layout";
-import { isRecorded } from "../state/locations";
+import { ancestorOf, isRecorded } from "../state/locations";
 import { noteCasGaveUp } from "../state/record";
 import { Decision } from "./decision";
 import { Members, Out } from "./members";
@@ -64,6 +65,8 @@ export class Exchange {
   private positions: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   /** A placement of this worker's waits for the gap to pass. */
   private isWaiting: bool = false;
+  /** Placements so far: chooses ancestors. */
+  private told: u64 = 0;
   private renamedMs: f64 = 0;
   private log: SentLog = new SentLog();
   /** Share of the other gateways that isn't heard, 0..1. */
@@ -223,7 +226,6 @@ export class Exchange {
     outbox.gateway = name;
     outbox.commit();
     outbox.open();
-    this.copy.isFirst = outbox.gateway == name;
   }
 
   /** Ms that a message must still wait for; of a clock that was set back nothing is waited for. */
@@ -371,6 +373,14 @@ export class Exchange {
       if (isRecorded(d.chain, i, length)) {
         Placement.setId(placement, count++, unchecked(d.chain[i]));
       }
+    }
+    // Ancestors are used as well, wherever the request went through.
+    if (known > 0 && count + 2 <= MAX_IDS) {
+      this.told++;
+      const random = <u32>(mix(d.key, this.told) >>> 32);
+      Placement.setId(placement, count++, unchecked(d.chain[0]));
+      const ancestor = ancestorOf(d.chain, known, random);
+      if (ancestor > 0) Placement.setId(placement, count++, unchecked(d.chain[ancestor]));
     }
     const isFork = d.isNew && this.root.fleet.locations.isFork(known, length);
     Placement.write(

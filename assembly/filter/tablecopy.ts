@@ -17,8 +17,8 @@ export class TableCopy {
   private isWanted: bool = true;
   /** Whether this worker serves: that of the main thread doesn't, and needs no table. */
   serves: bool = false;
-  /** Whether this worker is the first of a gateway that just started. */
-  isFirst: bool = false;
+  /** Whether it is the first of its gateway's workers that does so. */
+  private isFirst: bool = false;
   private token: u32 = 0;
   private member: i32 = -1;
   private cursor: u32 = 0;
@@ -42,9 +42,18 @@ export class TableCopy {
       if (!members.isProved(member)) continue;
       this.member = member;
       this.cursor = 0;
+      this.enter();
       this.send(nowMs);
       return;
     }
+  }
+
+  /** The first worker of a gateway that asks counts what it gets as the gateway's. */
+  private enter(): void {
+    const outbox = this.peers.outbox;
+    if (!outbox.open() || outbox.isCopied) return;
+    outbox.isCopied = true;
+    this.isFirst = outbox.commit();
   }
 
   /** Whether this answer is to one of the questions. `isGood`: it has status 200. */

@@ -219,6 +219,12 @@ function isMilestone(ids: StaticArray<u64>, i: i32): bool {
   return i < DENSE || ((unchecked(ids[i]) >>> 56) & 7) == 0;
 }
 
+/** An ancestor of the boundary `known` > 0 that is recorded too, told by a random number; 0: the first. */
+export function ancestorOf(ids: StaticArray<u64>, known: i32, random: u32): i32 {
+  const at = milestoneBelow(ids, <i32>(random % <u32>known), 0);
+  return isMilestone(ids, at) ? at : 0;
+}
+
 /** The nearest milestone at or below `i` and above `low`; `i` itself if there is none. */
 function milestoneBelow(ids: StaticArray<u64>, i: i32, low: i32): i32 {
   for (let at = i; at > low; at--) if (isMilestone(ids, at)) return at;

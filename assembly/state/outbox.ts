@@ -14,6 +14,7 @@ const SELF: usize = 32;
 const SLOTS: usize = 40;
 const PENDING: usize = 44;
 const PLACEMENTS: usize = 48;
+const COPIED: usize = 52;
 const HEAD: i32 = 56;
 const SENT_BYTES: i32 = 40;
 
@@ -23,9 +24,9 @@ const SENT_BYTES: i32 = 40;
  * gets a new number in sends the message.
  *
  * ```
- * ┌──────────┬──────────┬─────────┬───────────┬─────────┬───────────┬───────┬───────┬────────────┬───┐
- * │version 4 │sequence 4│gateway 8│pushed ms 8│full ms 8│self hash 8│slots 4│bytes 4│placements 4│ 4 │
- * └──────────┴──────────┴─────────┴───────────┴─────────┴───────────┴───────┴───────┴────────────┴───┘
+ * ┌──────────┬──────────┬─────────┬───────────┬─────────┬───────────┬───────┬───────┬────────────┬────────┐
+ * │version 4 │sequence 4│gateway 8│pushed ms 8│full ms 8│self hash 8│slots 4│bytes 4│placements 4│copied 4│
+ * └──────────┴──────────┴─────────┴───────────┴─────────┴───────────┴───────┴───────┴────────────┴────────┘
  * per slot, as said last: │host hash 8│q 2│d 2│work 4│ 8 │newest 8│clock 8│      then `bytes` of placements
  * ```
  */
@@ -83,6 +84,14 @@ export class Outbox {
   }
   set self(v: u64) {
     store<u64>(this.record.bytes + SELF, v);
+  }
+
+  /** Whether a worker has begun to take over another gateway's locations, and counts them. */
+  get isCopied(): bool {
+    return load<u32>(this.record.bytes + COPIED) != 0;
+  }
+  set isCopied(v: bool) {
+    store<u32>(this.record.bytes + COPIED, v ? 1 : 0);
   }
 
   get pendingBytes(): i32 {
