@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { BASELINES } from "./policies/index.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
-import { capacity } from "./saturate.ts";
+import { capacity, userCapacity } from "./saturate.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
 import { findTrace, loadWorkload } from "./trace.ts";
-import { atRate, half, type Workload } from "./workload.ts";
+import { atRate, half, isClosed, type Workload } from "./workload.ts";
 
 const HELP = `Compares policies over workloads and loads, as ratios to the oracle and the best baseline.
 
@@ -19,7 +19,7 @@ const HELP = `Compares policies over workloads and loads, as ratios to the oracl
   --servers N       (8)
   --requests N      of generators (4000)
   --config FILE     laid over warmroute's configuration
-  --capacity A,B    also finds the rate at which these policies serve 90 % within the goals
+  --capacity A,B    also finds the rate at which these policies serve 90 % within the goals; users at once in closed loops
   --json OUT
 `;
 
@@ -58,10 +58,13 @@ interface Settings {
   capacity: string[];
 }
 
-function load(name: string, seed: number, settings: Settings): Workload {
-  // A closed loop of too few sessions never saturates.
-  const closed = name.startsWith("agentic");
-  const requests = closed ? 3 * settings.requests : settings.requests;
+function load(
+  name: string,
+  seed: number,
+  settings: Settings,
+  // A closed loop of too few sessions is no load.
+  requests = name.startsWith("agentic") ? 3 * settings.requests : settings.requests,
+): Workload {
   const workload = loadWorkload(name, { seed, requests });
   const whole = name.startsWith("generated:") || settings.half === "all";
   return whole ? workload : half(workload, settings.half as "first" | "second");
@@ -107,6 +110,21 @@ function runCell(name: string, share: number, rate: number, settings: Settings):
     policies[policy] = mean(summaries);
   }
   return { workload: name, load: share, rate, policies };
+}
+
+/** As a rate, or as users at once where they wait for answers. */
+function capacityOf(
+  name: string,
+  policy: string,
+  seed: number,
+  startRate: number,
+  settings: Settings,
+): number {
+  const workload = load(name, seed, settings);
+  const options = runOptions(seed, settings);
+  if (!isClosed(workload)) return capacity(policy, workload, 0.9, options, DEFAULT_SLO, startRate);
+  const grow = (requests: number): Workload => load(name, seed, settings, requests);
+  return userCapacity(policy, grow, 0.9, options, DEFAULT_SLO);
 }
 
 /** Field by field. */
@@ -231,16 +249,8 @@ function main(): void {
     }
     const seed = settings.seeds[0] ?? 1;
     for (const policy of settings.capacity) {
-      const workload = load(name, seed, settings);
       capacities[name] ??= {};
-      capacities[name][policy] = capacity(
-        policy,
-        workload,
-        0.9,
-        runOptions(seed, settings),
-        DEFAULT_SLO,
-        saturated,
-      );
+      capacities[name][policy] = capacityOf(name, policy, seed, saturated, settings);
     }
   }
   print(cells);

@@ -1,6 +1,6 @@
 import { type RunOptions, runPolicy } from "./run.ts";
 import { type Slo, type Summary, summarise } from "./summary.ts";
-import { atRate, type Workload } from "./workload.ts";
+import { atRate, countSessions, firstSessions, type Workload } from "./workload.ts";
 
 const LOWEST_RATE = 1 / 64;
 const HIGHEST_RATE = 64;
@@ -48,6 +48,55 @@ export function capacity(
   }
   for (let step = 0; step < STEPS && high / low > 1.01; step += 1) {
     const middle = Math.sqrt(low * high);
+    if (holds(middle)) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Sessions of a closed loop begin this much faster than they would: all are there within a minute or so. */
+const TOGETHER_RATE = 64;
+/** Users are told apart to this ratio. */
+const USERS_RATIO = 1.04;
+
+/**
+ * The most users at once whom `policy` still serves `share` of the requests within the goals. In a closed loop a user waits
+ * for an answer, so arrivals never outrun the servers and no rate saturates them: more users do.
+ *
+ * @param load the workload with at least so many requests
+ * @param startUsers where the search begins
+ */
+export function userCapacity(
+  policy: string,
+  load: (requests: number) => Workload,
+  share: number,
+  options: RunOptions,
+  slo: Slo,
+  startUsers = 32,
+): number {
+  let workload = load(1);
+  const withUsers = (users: number): Workload => {
+    while (countSessions(workload) < users) workload = load(2 * workload.requests.length);
+    return firstSessions(workload, users);
+  };
+  const holds = (users: number): boolean =>
+    summaryAt(policy, withUsers(users), TOGETHER_RATE, options, slo).goodput_share >= share;
+  let low = startUsers;
+  let high = startUsers;
+  if (holds(startUsers)) {
+    do {
+      low = high;
+      high *= 2;
+    } while (holds(high));
+  } else {
+    do {
+      high = low;
+      low = Math.floor(low / 2);
+      if (low < 1) return 0;
+    } while (!holds(low));
+  }
+  while (high - low > 1 && high / low > USERS_RATIO) {
+    const middle = Math.round(Math.sqrt(low * high));
     if (holds(middle)) low = middle;
     else high = middle;
   }

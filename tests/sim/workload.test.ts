@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { countBlocks } from "../llm/runs.ts";
 import { GENERATOR_NAMES, generate } from "./generators/index.ts";
 import { findTrace, loadWorkload } from "./trace.ts";
-import { atRate, half, type Workload } from "./workload.ts";
+import { atRate, countSessions, firstSessions, half, isClosed, type Workload } from "./workload.ts";
 
 const TRACES = [
   "mooncake_conversation_10min",
@@ -81,6 +81,17 @@ describe("workloads", () => {
     assert.equal(first.requests.length + second.requests.length, workload.requests.length);
     const sessions = new Set(first.requests.map((request) => request.session));
     assert.ok(second.requests.every((request) => !sessions.has(request.session)));
+  });
+
+  it("of users who wait come with as many users as are asked for, whole sessions of them", () => {
+    const workload = generate("tool-agents", { seed: 1, requests: 400 });
+    assert.ok(isClosed(workload) && !isClosed(generate("retrieval", { seed: 1, requests: 40 })));
+    const few = firstSessions(workload, 10);
+    check(few);
+    assert.equal(countSessions(few), 10);
+    const sessions = new Set(few.requests.map((request) => request.session));
+    const whole = workload.requests.filter((request) => sessions.has(request.session));
+    assert.equal(few.requests.length, whole.length);
   });
 
   it("come faster at a higher rate, with the same think times", () => {

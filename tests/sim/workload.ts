@@ -66,6 +66,26 @@ export function half(workload: Workload, which: "first" | "second"): Workload {
   return renumber(workload.name, wanted, which === "second" ? middleMs : 0);
 }
 
+/** Whether requests wait for answers: then users, not arrivals, make the load. */
+export function isClosed(workload: Workload): boolean {
+  return workload.requests.some((request) => request.after >= 0);
+}
+
+/** Sessions of a workload. */
+export function countSessions(workload: Workload): number {
+  return new Set(workload.requests.map((request) => request.session)).size;
+}
+
+/** The first `count` sessions that start. */
+export function firstSessions(workload: Workload, count: number): Workload {
+  const starts = workload.requests.filter((request) => request.after < 0);
+  starts.sort((a, b) => a.atMs - b.atMs);
+  const names = new Set<string>();
+  for (const { session } of starts) if (names.size < count) names.add(session);
+  const wanted = workload.requests.filter((request) => names.has(request.session));
+  return renumber(workload.name, wanted, 0);
+}
+
 /** The first `count` requests, by the order they stand in. */
 export function head(workload: Workload, count: number): Workload {
   if (workload.requests.length <= count) return workload;
