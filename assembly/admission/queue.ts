@@ -116,39 +116,58 @@ export class Queue {
     return null;
   }
 
-  /** Who makes place for a request of a priority: of the lowest priority below it, the one with the most work; null for nobody. */
-  weakest(priority: i32, nowMs: f64): Ticket | null {
+  /**
+   * Who makes place for a newcomer: of the lowest priority below its own, the one with the most work; if there is none, of the
+   * tenant that has the most waiting, if it has more than the newcomer's. Null for nobody.
+   */
+  weakest(newcomer: Ticket, nowMs: f64): Ticket | null {
+    const priority = effectivePriority(newcomer, nowMs);
+    const waiting = this.shares.waitingOf(newcomer.tenant) + 1;
     let weakest: Ticket | null = null;
     let lowest = priority;
-    let most: f64 = 0;
+    let most = waiting;
+    let mostWork: f64 = 0;
     for (let i = 0, n = this.tickets.length; i < n; i++) {
       const ticket = unchecked(this.tickets[i]);
       const its = effectivePriority(ticket, nowMs);
-      if (its >= priority || its > lowest) continue;
-      if (weakest && its == lowest && ticket.workMs <= most) continue;
+      if (its > lowest) continue;
+      // Within the newcomer's own priority only who crowds others out gives way.
+      const crowd = its < priority ? 0 : this.shares.waiting(ticket.share);
+      if (its == priority && crowd <= waiting) continue;
+      if (its == lowest && weakest) {
+        if (crowd < most || (crowd == most && ticket.workMs <= mostWork)) continue;
+      }
       weakest = ticket;
       lowest = its;
-      most = ticket.workMs;
+      most = crowd;
+      mostWork = ticket.workMs;
     }
     return weakest;
   }
 
-  /** Body bytes of those who could make place for a request of a priority. */
-  bytesBelow(priority: i32, nowMs: f64): f64 {
+  /** Body bytes of those who could make place for a newcomer. */
+  bytesBelow(newcomer: Ticket, nowMs: f64): f64 {
+    const priority = effectivePriority(newcomer, nowMs);
+    const waiting = this.shares.waitingOf(newcomer.tenant) + 1;
     let bytes: f64 = 0;
     for (let i = 0, n = this.tickets.length; i < n; i++) {
       const ticket = unchecked(this.tickets[i]);
-      if (effectivePriority(ticket, nowMs) < priority) bytes += ticket.bytes;
+      const its = effectivePriority(ticket, nowMs);
+      const crowds = its == priority && this.shares.waiting(ticket.share) > waiting;
+      if (its < priority || crowds) bytes += ticket.bytes;
     }
     return bytes;
   }
 
-  /** Work that goes before a request of a priority, as far as it waits already, ms. */
-  workBefore(priority: i32, nowMs: f64): f64 {
+  /** Work that goes before a newcomer, as far as it waits already, ms: of higher priorities, and what isn't larger. */
+  workBefore(newcomer: Ticket, nowMs: f64): f64 {
+    const priority = effectivePriority(newcomer, nowMs);
     let workMs: f64 = 0;
     for (let i = 0, n = this.tickets.length; i < n; i++) {
       const ticket = unchecked(this.tickets[i]);
-      if (effectivePriority(ticket, nowMs) >= priority) workMs += ticket.workMs;
+      const its = effectivePriority(ticket, nowMs);
+      if (its > priority || (its == priority && ticket.workMs <= newcomer.workMs))
+        workMs += ticket.workMs;
     }
     return workMs;
   }

@@ -42,6 +42,20 @@ export class Shares {
     return unchecked(this.clocks[share]);
   }
 
+  /** Requests of a tenant's that wait. */
+  @inline
+  waiting(share: i32): i32 {
+    return unchecked(this.queued[share]);
+  }
+
+  /** The same by its hash, whether it is known or not. */
+  waitingOf(tenant: u64): i32 {
+    for (let share = 0; share < this.used; share++) {
+      if (unchecked(this.hashes[share]) == tenant) return unchecked(this.queued[share]);
+    }
+    return 0;
+  }
+
   private find(tenant: u64): i32 {
     let idle = -1;
     for (let share = 0; share < this.used; share++) {

@@ -63,7 +63,7 @@ export class Admission {
     const isFree = isIdle || (hasRoom && fleet.inFlight.held() == 0);
     if (isFree && (isIdle || ticket.deadlineMs == Infinity)) return Phase.Sent;
     this.describe(stream);
-    const beforeMs = isFree ? 0 : this.drainMs(this.queue.workBefore(ticket.priority, now));
+    const beforeMs = isFree ? 0 : this.drainMs(this.queue.workBefore(ticket, now));
     const firstMs = now + beforeMs + (decider.view.isLearned(slot) ? d.waitMs + d.prefillMs : 0);
     if (firstMs > ticket.deadlineMs) return this.refuseNow(stream, Reason.Deadline, now);
     if (isFree) return Phase.Sent;
@@ -165,9 +165,9 @@ export class Admission {
     const most = admission.queueLimit;
     const mostBytes = <f64>admission.queueBytes;
     const excess = inFlight.heldBytes() + ticket.bytes - mostBytes;
-    if (excess > 0 && excess > this.queue.bytesBelow(ticket.priority, now)) return false;
+    if (excess > 0 && excess > this.queue.bytesBelow(ticket, now)) return false;
     while (inFlight.held() >= most || inFlight.heldBytes() + ticket.bytes > mostBytes) {
-      const weakest = this.queue.weakest(ticket.priority, now);
+      const weakest = this.queue.weakest(ticket, now);
       const stream = weakest ? streamOf(weakest) : null;
       if (!stream) return false;
       this.leave(stream, now);

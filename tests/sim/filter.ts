@@ -72,8 +72,14 @@ export class FilterHost {
   }
 
   /** A request with its body. If it isn't settled on return, `onSettled` follows. */
-  request(worker: number, path: string, body: Buffer, nowMs: number): Stream {
-    return this.send(this.roots[worker] as Root, path, body, nowMs);
+  request(
+    worker: number,
+    path: string,
+    body: Buffer,
+    nowMs: number,
+    headers: readonly [string, string][] = [],
+  ): Stream {
+    return this.send(this.roots[worker] as Root, path, body, nowMs, headers);
   }
 
   /** The same on the listener for other gateways. */
@@ -81,7 +87,13 @@ export class FilterHost {
     return this.send(this.internal[worker] as Root, path, body, nowMs);
   }
 
-  private send(root: Root, path: string, body: Buffer, nowMs: number): Stream {
+  private send(
+    root: Root,
+    path: string,
+    body: Buffer,
+    nowMs: number,
+    headers: readonly [string, string][] = [],
+  ): Stream {
     this.moveTo(nowMs);
     const stream = root.createStream({ cluster: "llm" });
     stream.requestHeaders([
@@ -90,6 +102,7 @@ export class FilterHost {
       [":authority", "llm"],
       ["content-type", "application/json"],
       ["content-length", `${body.length}`],
+      ...headers,
     ]);
     for (let from = 0; from < body.length || from === 0; from += CHUNK_BYTES) {
       const end = from + CHUNK_BYTES >= body.length;

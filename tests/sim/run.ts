@@ -3,7 +3,7 @@ import type { PeerNetwork, PeerTally } from "./peers.ts";
 import { BASELINES } from "./policies/index.ts";
 import { warmroute } from "./policies/warmroute.ts";
 import type { PolicyFactory } from "./policy.ts";
-import type { Workload } from "./workload.ts";
+import type { Workload, WorkRequest } from "./workload.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 export interface RunOptions extends WorldOptions {
@@ -11,6 +11,8 @@ export interface RunOptions extends WorldOptions {
   workers: number;
   /** Laid over warmroute's configuration. */
   config: object;
+  /** What clients send to warmroute besides. */
+  headers?: (request: WorkRequest) => [string, string][];
   /** What goes wrong between warmroute's gateways, and what they sent each other. */
   network?: PeerNetwork;
   tally?: PeerTally;

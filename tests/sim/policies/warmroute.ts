@@ -30,6 +30,8 @@ export interface WarmrouteOptions {
   workers: number;
   /** Laid over the configuration, section by section. */
   config: object;
+  /** What clients send besides. */
+  headers?: (request: WorkRequest) => [string, string][];
   /** What goes wrong between gateways. */
   network?: PeerNetwork;
   /** Gets what gateways sent each other. */
@@ -70,6 +72,7 @@ class WarmroutePolicy implements Policy {
   readonly pollMs = 0;
   private filter: FilterHost;
   private readonly context: PolicyContext;
+  private readonly headers: (request: WorkRequest) => [string, string][];
   private readonly network: PeerNetwork;
   private readonly tally: PeerTally;
   private readonly trips = new Map<number, Trip>();
@@ -80,6 +83,7 @@ class WarmroutePolicy implements Policy {
 
   constructor(context: PolicyContext, options: WarmrouteOptions, module: WebAssembly.Module) {
     this.context = context;
+    this.headers = options.headers ?? (() => []);
     this.network = options.network ?? GOOD_NETWORK;
     this.tally = options.tally ?? { messages: 0, bytes: 0 };
     for (let i = 0; i < context.servers; i += 1) this.servers.set(serverAddress(i), i);
@@ -183,7 +187,13 @@ class WarmroutePolicy implements Policy {
 
   private start(request: WorkRequest, nowMs: number): number {
     const worker = this.context.random.below(this.filter.workers);
-    const stream = this.filter.request(worker, CHAT_PATH, chatBody(request), nowMs);
+    const stream = this.filter.request(
+      worker,
+      CHAT_PATH,
+      chatBody(request),
+      nowMs,
+      this.headers(request),
+    );
     const trip = this.keep(request, stream);
     return isSettled(stream) ? this.read(trip) : HELD;
   }

@@ -150,10 +150,24 @@ describe("queue", () => {
     const weakest = ticket(90, -5);
     queue.add(weakest);
     queue.add(ticket(99, 3));
-    expect(queue.weakest(0, 0)!.owner).toBe(weakest.owner);
-    expect(queue.weakest(-5, 0) == null).toBe(true);
-    expect(queue.bytesBelow(0, 0)).toBe(20);
-    expect(queue.workBefore(0, 0)).toBe(109);
+    expect(queue.weakest(ticket(1, 0), 0)!.owner).toBe(weakest.owner);
+    expect(queue.weakest(ticket(1, -5), 0) == null).toBe(true);
+    expect(queue.bytesBelow(ticket(1, 0), 0)).toBe(20);
+    expect(queue.workBefore(ticket(10, 0), 0)).toBe(109);
+    expect(queue.workBefore(ticket(9, 0), 0)).toBe(99);
+  });
+
+  it("lets a tenant that crowds others out make place, down to what they have", () => {
+    const queue = new Queue();
+    for (let i = 0; i < 3; i++) queue.add(ticket(10 + i, 0, 1));
+    const quiet = ticket(5, 0, 2);
+    expect(queue.weakest(quiet, 0)!.workMs).toBe(12);
+    expect(queue.weakest(ticket(5, 0, 1), 0) == null).toBe(true);
+    expect(queue.bytesBelow(quiet, 0)).toBe(30);
+    queue.add(quiet);
+    expect(queue.weakest(ticket(5, 0, 2), 0)!.workMs).toBe(12);
+    queue.add(ticket(5, 0, 2));
+    expect(queue.weakest(ticket(5, 0, 2), 0) == null).toBe(true);
   });
 
   it("counts what it holds, and removes once", () => {
