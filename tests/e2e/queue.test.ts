@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import type { EnvoyProcess } from "../../tools/envoy/process.ts";
+import { type Answer, gateway, post } from "./harness.ts";
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A server whose metrics page and answers the test dictates. */
+interface Puppet {
+  address: string;
+  /** Requests that it reports to have waiting: from 64 on it has no room. */
+  waiting: number;
+  /** What it answers instead of 200, with `retry-after: 1`. */
+  status: number;
+  /** Headers of the requests that came, in order. */
+  seen: IncomingHttpHeaders[];
+}
+
+async function puppet(): Promise<Puppet> {
+  const server = createServer((request, response) => {
+    if (request.url === "/metrics") {
+      response.end(`vllm:num_requests_running 2\nvllm:num_requests_waiting ${self.waiting}\n`);
+      return;
+    }
+    request.resume();
+    request.on("end", () => {
+      if (request.url === "/health") return response.end();
+      self.seen.push(request.headers);
+      const headers = { "content-type": "application/json", "retry-after": "1" };
+      response.writeHead(self.status, headers);
+      response.end('{"usage":{"prompt_tokens":10,"completion_tokens":2}}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const self: Puppet = { address: `127.0.0.1:${port}`, waiting: 0, status: 200, seen: [] };
+  return self;
+}
+
+const METRICS = { source: "hosts", interval_ms: 100, timeout_ms: 90, stale_after_ms: 20_000 };
+
+let serial = 0;
+
+function ask(envoy: EnvoyProcess, headers: Record<string, string> = {}): Promise<Answer> {
+  const content = `Question ${serial++ * 7919} `.repeat(20);
+  const body = { model: "m", messages: [{ role: "user", content }], max_tokens: 5 };
+  return post(envoy.port, body, { headers, timeoutMs: 90_000 });
+}
+
+const sum = async (envoy: EnvoyProcess, name: string) => (await envoy.stats()).sum(name);
+
+async function until(what: string, is: () => Promise<boolean>): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 100) {
+    if (await is()) return;
+    await wait(100);
+  }
+  assert.fail(`${what} didn't come`);
+}
+
+async function settled(envoy: EnvoyProcess): Promise<void> {
+  await until("an empty queue", async () => (await sum(envoy, "warmroute_queue_length")) === 0);
+  await until("nothing in flight", async () => (await sum(envoy, "warmroute_in_flight")) === 0);
+  assert.equal(await sum(envoy, "warmroute_internal_errors_total"), 0);
+}
+
+function residentBytes(envoy: EnvoyProcess): number {
+  const status = readFileSync(`/proc/${envoy.pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
+}
+
+/** Of all pairs, or a sample of them, the share in which a lower priority came before a higher one. */
+function inversions(priorities: number[]): number {
+  let wrong = 0;
+  let pairs = 0;
+  for (let i = 0; i < priorities.length; i += 7) {
+    for (let j = i + 1; j < priorities.length; j += 7) {
+      if (priorities[i] === priorities[j]) continue;
+      pairs++;
+      if ((priorities[i] as number) < (priorities[j] as number)) wrong++;
+    }
+  }
+  return wrong / pairs;
+}
+
+test("5,000 held by 4 workers: bounded memory, served by priority, leavers and all", async () => {
+  const server = await puppet();
+  const admission = { queue_limit: 5200, queue_timeout_ms: 80_000 };
+  const envoy = await gateway([server.address], { metrics: METRICS, admission }, { workers: 4 });
+  server.waiting = 100;
+  await wait(500);
+  const before = residentBytes(envoy);
+  const open: Promise<Answer>[] = [];
+  for (let i = 0; i < 5000; i++) {
+    open.push(ask(envoy, { "x-warmroute-priority": `${(i % 3) - 1}` }));
+    if (i % 250 === 249) await wait(20);
+  }
+  const gone = Array.from({ length: 100 }, () =>
+    post(envoy.port, { model: "m", messages: [] }, { timeoutMs: 3000 }).catch(() => null),
+  );
+  await until("all of them", async () => (await sum(envoy, "warmroute_queue_length")) >= 5000);
+  const perRequest = (residentBytes(envoy) - before) / 5000;
+  assert.ok(perRequest < 128 * 1024, `${Math.round(perRequest)} bytes for each that is held`);
+  await Promise.all(gone);
+  await until("leavers leave", async () => (await sum(envoy, "warmroute_queue_length")) === 5000);
+  server.waiting = 0;
+  const answers = await Promise.all(open);
+  assert.ok(answers.every(({ status }) => status === 200));
+  const order = server.seen.map((headers) => Number(headers["x-warmroute-priority"]));
+  assert.equal(order.length, 5000);
+  const share = inversions(order);
+  assert.ok(share < 0.02, `${(100 * share).toFixed(2)} % of pairs in the wrong order`);
+  await settled(envoy);
+});
+
+test("a listener update while requests are held: each is served, nothing is left behind", async () => {
+  const server = await puppet();
+  let listener = "";
+  let path = "";
+  const edit = (yaml: string): string => {
+    const from = yaml.indexOf("  listeners:\n");
+    const to = yaml.indexOf("  clusters:\n");
+    const type = '- "@type": type.googleapis.com/envoy.config.listener.v3.Listener\n  name: llm\n';
+    const own = yaml.slice(from + "  listeners:\n".length, to).replace(/^ {4}/gm, "");
+    listener = `resources:\n${own.replace("- name: llm\n", type)}`;
+    path = join(/path: "?(.*?)\/access\.log/.exec(yaml)?.[1] ?? "", "lds.yaml");
+    writeFileSync(path, listener);
+    const source = `dynamic_resources:\n  lds_config:\n    resource_api_version: V3\n    path_config_source: { path: ${path} }\n`;
+    return source + yaml.slice(0, from) + yaml.slice(to);
+  };
+  const envoy = await gateway(
+    [server.address],
+    { metrics: METRICS, admission: { queue_timeout_ms: 60_000 } },
+    { workers: 4, edit, drainSeconds: 5 },
+  );
+  await until("the listener", async () => (await ask(envoy).catch(() => null))?.status === 200);
+  server.waiting = 100;
+  await wait(500);
+  const held = Array.from({ length: 40 }, () => ask(envoy));
+  await until("all held", async () => (await sum(envoy, "warmroute_queue_length")) === 40);
+  const changed = listener.replace('"queue_timeout_ms":60000', '"queue_timeout_ms":50000');
+  assert.notEqual(changed, listener);
+  writeFileSync(`${path}.new`, changed);
+  renameSync(`${path}.new`, path);
+  await until("the update", async () =>
+    /update_success: 2/.test(await envoy.admin("/stats?filter=lds.update_success")),
+  );
+  await wait(1000);
+  const late = Array.from({ length: 10 }, () => ask(envoy));
+  await wait(500);
+  server.waiting = 0;
+  for (const answer of await Promise.all([...held, ...late])) assert.equal(answer.status, 200);
+  await settled(envoy);
+});
+
+test("a server's 429 with retry-after is tried elsewhere, and passed on when all say so", async () => {
+  const servers = [await puppet(), await puppet()] as [Puppet, Puppet];
+  const hosts = servers.map(({ address }) => address);
+  const envoy = await gateway(hosts, { metrics: METRICS }, { workers: 1 });
+  await wait(500);
+  servers[0].status = 429;
+  for (let i = 0; i < 12; i++) assert.equal((await ask(envoy)).status, 200);
+  assert.ok(servers[0].seen.length > 0, "it was asked");
+  assert.equal(servers[1].seen.length, 12);
+  servers[1].status = 429;
+  const refused = await ask(envoy);
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers["retry-after"], "1");
+  for (const server of servers) server.status = 200;
+  await wait(1500);
+  for (let i = 0; i < 12; i++) assert.equal((await ask(envoy)).status, 200);
+  await settled(envoy);
+});
