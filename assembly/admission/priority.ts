@@ -1,4 +1,6 @@
-import { equalsText, text } from "../bytes";
+import { Text, equalsText, text } from "../bytes";
+import { Admission } from "../config/config";
+import { isInferencePath } from "../config/paths";
 
 const PRIORITY_MAX: i32 = 100;
 const HIGH = text("high");
@@ -28,4 +30,24 @@ export function parsePriority(ptr: usize, len: i32): i32 {
   }
   if (value > PRIORITY_MAX) return 0;
   return sign == 0x2d ? -value : value;
+}
+
+/** Priority that the configuration gives a path, without its query; 0 for none. */
+export function pathPriority(config: Admission, ptr: usize, len: i32): i32 {
+  if (isInferencePath(config.highPriority, ptr, len)) return HIGH_PRIORITY;
+  return isInferencePath(config.lowPriority, ptr, len) ? LOW_PRIORITY : 0;
+}
+
+/** The same for a model's name. */
+export function modelPriority(config: Admission, ptr: usize, len: i32): i32 {
+  if (len == 0) return 0;
+  if (holds(config.highPriority, ptr, len)) return HIGH_PRIORITY;
+  return holds(config.lowPriority, ptr, len) ? LOW_PRIORITY : 0;
+}
+
+function holds(names: Array<Text>, ptr: usize, len: i32): bool {
+  for (let i = 0; i < names.length; i++) {
+    if (equalsText(ptr, len, unchecked(names[i]))) return true;
+  }
+  return false;
 }

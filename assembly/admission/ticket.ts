@@ -2,8 +2,9 @@
 export class Ticket {
   /** Whose it is, for the one who holds the queue. */
   owner: u32 = 0;
-  /** −100..100, higher first. */
+  /** −100..100, higher first; whether headers stated it. */
   priority: i32 = 0;
+  hasPriority: bool = false;
   tenant: u64 = 0;
   /** Requests of one kind (model) have room or not together. */
   kind: u64 = 0;

@@ -204,6 +204,9 @@ export class Admission {
   queueTimeoutMs: i32 = 30000;
   /** Request header with the priority, lower-case; empty = none. */
   priorityHeader: Text = text("x-warmroute-priority");
+  /** Whose requests have priority 10, and −10, if their header states none: paths as in `routing.paths`, or names of models; ≤ 64. */
+  highPriority: Array<Text> = new Array<Text>();
+  lowPriority: Array<Text> = new Array<Text>();
   /** Request header that names the tenant; after parsing, empty only if no tenant header is set at all. */
   tenantHeader: Text = text("");
   /** A prompt is heavy from here: tokens, 1..100000000; 0 = learned (null or absent, the default). */

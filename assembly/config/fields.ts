@@ -90,5 +90,6 @@ export class Section {
 
 /** Longest entry of a list, in bytes, by shape. */
 export function maxEntryBytes(shape: Shape): i32 {
+  if (shape == Shape.PathOrModel) return 256;
   return shape == Shape.PathEntry ? 1024 : shape == Shape.BodyField ? 192 : 128;
 }

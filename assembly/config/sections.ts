@@ -116,6 +116,8 @@ function admission(base: usize): Section {
   s.size("queue_bytes", offsetof<Admission>("queueBytes"), 0, 1099511627776);
   s.integer("queue_timeout_ms", offsetof<Admission>("queueTimeoutMs"), 1, 3600000);
   s.text("priority_header", offsetof<Admission>("priorityHeader"), Shape.Header, 0, 128);
+  s.list("high_priority", offsetof<Admission>("highPriority"), Shape.PathOrModel, 64);
+  s.list("low_priority", offsetof<Admission>("lowPriority"), Shape.PathOrModel, 64);
   s.text("tenant_header", offsetof<Admission>("tenantHeader"), Shape.Header, 0, 128);
   s.learned("heavy_prompt_tokens", offsetof<Admission>("heavyPromptTokens"), 1, 100000000);
   s.number("heavy_share", offsetof<Admission>("heavyShare"), 0.01, 1);

@@ -14,6 +14,8 @@ export const enum Shape {
   BodyField,
   /** An entry of `routing.paths`. */
   PathEntry,
+  /** A path as in `routing.paths`, or a model's name. */
+  PathOrModel,
   /** A label of a metric. */
   Label,
   Metric,
@@ -51,6 +53,8 @@ export function shapeText(shape: Shape): string {
       return 'a field\'s name, or up to 3 names joined by "."';
     case Shape.PathEntry:
       return 'a path that starts with "/", or with "*" at its start or end, without a query';
+    case Shape.PathOrModel:
+      return "a path, with * at its start or end for any, or a model's name";
     case Shape.Label:
       return "a label's name";
     case Shape.Metric:
@@ -66,6 +70,7 @@ export function shapeText(shape: Shape): string {
 export function hasShape(shape: Shape, ptr: usize, len: i32): bool {
   switch (shape) {
     case Shape.Cluster:
+    case Shape.PathOrModel:
       return allOf(ptr, len, CLUSTER);
     case Shape.Path:
       return load<u8>(ptr) == 0x2f && allOf(ptr, len, PATH);

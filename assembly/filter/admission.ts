@@ -1,5 +1,6 @@
 import { RequestReader } from "../body/request";
 import { Drain } from "../admission/drain";
+import { modelPriority } from "../admission/priority";
 import { Queue } from "../admission/queue";
 import { Ticket } from "../admission/ticket";
 import { RoutingMode } from "../config/config";
@@ -153,6 +154,9 @@ export class Admission {
     const cost = this.root.config.cost;
     ticket.owner = stream.id;
     ticket.kind = d.modelHash;
+    if (!ticket.hasPriority && ticket.priority == 0) {
+      ticket.priority = modelPriority(this.root.config.admission, d.model, d.modelLen);
+    }
     ticket.isHeavy = d.isHeavy;
     ticket.workMs = d.prefillMs + d.outputTokens * cost.decodeMsPerSequence;
     ticket.bytes = <f64>max<i64>(d.contentLength, <i64>stream.bodyBytes);

@@ -1,6 +1,6 @@
 import { Text, equalBytes, equalsText, lowerEquals, parseDecimal, text } from "../bytes";
 import { Config } from "../config/config";
-import { parsePriority } from "../admission/priority";
+import { parsePriority, pathPriority } from "../admission/priority";
 import { isInferencePath } from "../config/paths";
 import {
   HeaderMap,
@@ -54,8 +54,9 @@ export class Intake {
   contentLength: i64 = -1;
   /** Hash of the header that names the tenant for fair shares, 0 for none. */
   shareHash: u64 = 0;
-  /** −100..100, higher first. */
+  /** −100..100, higher first; whether a header stated it. */
   priority: i32 = 0;
+  hasPriority: bool = false;
   /** The client's own deadline for the answer, and its goal for the first token, from now: ms, 0 for none. */
   deadlineMs: f64 = 0;
   goalMs: f64 = 0;
@@ -76,6 +77,7 @@ export class Intake {
     this.contentLength = -1;
     this.shareHash = 0;
     this.priority = 0;
+    this.hasPriority = false;
     this.deadlineMs = 0;
     this.goalMs = 0;
     const count = readPairs(HeaderMap.Request);
@@ -145,6 +147,7 @@ export class Intake {
         }
         if (priority.len > 0 && equalsText(name, length, priority)) {
           this.priority = parsePriority(value, size);
+          this.hasPriority = true;
         }
       }
       if (equalsText(name, length, routing)) steered = true;
@@ -154,6 +157,9 @@ export class Intake {
     }
     if (steered) removeHeader(HeaderMap.Request, routing);
     this.inference = post && path;
+    if (!this.hasPriority && path) {
+      this.priority = pathPriority(config.admission, this.pathPtr, this.pathLen);
+    }
     return true;
   }
 

@@ -188,6 +188,7 @@ export class Stream extends StreamContext {
     const intake = this.root.intake;
     const ticket = this.ticket;
     ticket.priority = intake.priority;
+    ticket.hasPriority = intake.hasPriority;
     ticket.tenant = intake.shareHash;
     if (intake.deadlineMs == 0 && intake.goalMs == 0) return;
     const now = nowMs();

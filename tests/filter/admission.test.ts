@@ -301,6 +301,37 @@ test("priorities go strictly first; bad ones are normal", () => {
   assert.deepEqual(orderOf(gateway, reports, held), [4, 3, 2, 1, 0]);
 });
 
+test("without a header, what the configuration says of its path or model", () => {
+  const { gateway, reports } = full({
+    high_priority: ["urgent/model"],
+    low_priority: ["*/embeddings", "nightly"],
+  });
+  const model = (name: string, headers: Record<string, string> = {}) =>
+    gateway.send({ ...question(), model: name }, { headers });
+  const held = [
+    gateway.send({ model: "m1", input: `text ${serial++}` }, { path: "/v1/embeddings?x=1" }),
+    model("nightly"),
+    model("m1"),
+    model("urgent/model"),
+    model("nightly", { "x-warmroute-priority": "20" }),
+  ];
+  const order = orderOf(gateway, reports, held);
+  assert.deepEqual(order.slice(0, 3), [4, 3, 2]);
+  assert.equal(order.length, 5);
+});
+
+test("a full queue makes place for a quiet tenant at the cost of the one that fills it", () => {
+  const config = { affinity: { tenant_header: "x-tenant" } };
+  const { gateway } = full({ queue_limit: 4 }, { config });
+  const send = (tenant: string) => gateway.send(question(), { headers: { "x-tenant": tenant } });
+  const loud = Array.from({ length: 6 }, () => send("loud"));
+  assert.equal(loud.filter(isHeld).length, 4);
+  const quiet = [send("quiet"), send("quiet"), send("quiet")] as const;
+  gateway.host.advance(20);
+  assert.deepEqual(quiet.map(isHeld), [true, true, false], "as much as the other, no more");
+  assert.equal(loud.filter(isHeld).length, 2);
+});
+
 test("small work goes first, and what has waited long enough before it", () => {
   const { gateway, reports } = full();
   const large = gateway.send(chat(prose(60_000, random(7))));
@@ -336,7 +367,7 @@ test("a deadline that can't be met is refused at once, one that passes while hel
     gateway.host.advance(900);
     assert.equal(details(held), "warmroute_deadline");
     for (let i = 0; i < 40; i++) gateway.send(chat(prose(60_000, random(i + 20))));
-    const refused = gateway.send(question(), { headers: { [header]: "5" } });
+    const refused = gateway.send(chat(prose(60_000, random(60))), { headers: { [header]: "5" } });
     assert.equal(details(refused), "warmroute_deadline", header);
     assert.equal(gateway.stat("rejected_total.cause.deadline"), 2);
   }
@@ -439,14 +470,16 @@ test("a worker that stands still keeps nobody from the room", () => {
 
 /** Two servers whose speed is known, 0.055 ms a token, and which report nothing. */
 function learned(admission: Record<string, unknown> = {}): Gateway {
-  const gateway = new Gateway(hostNames(2), { config: { admission } });
-  const first = Array.from({ length: 6 }, () =>
-    gateway.send(chat(prose(40_000, random(serial++)))),
-  );
-  gateway.host.advance(3000);
-  for (const exchange of first) exchange.answer({ promptTokens: 10_000 });
-  gateway.host.advance(100);
-  for (const host of hostNames(2)) assert.ok(recordOf(gateway, host).prefillFactor > 0);
+  const names = hostNames(2);
+  const gateway = new Gateway(names, { config: { admission } });
+  const isUnknown = (host: string) => !(recordOf(gateway, host).prefillFactor > 0);
+  for (let round = 0; round < 20 && (round === 0 || names.some(isUnknown)); round++) {
+    const sent = [1, 2].map(() => gateway.send(chat(prose(40_000, random(serial++)))));
+    gateway.host.advance(560);
+    for (const exchange of sent.filter(isSent)) exchange.answer({ promptTokens: 10_000 });
+    gateway.host.advance(100);
+  }
+  assert.ok(!names.some(isUnknown));
   return gateway;
 }
 
@@ -544,7 +577,11 @@ test("heavy prompts are held to their share of the room, light ones go past them
 });
 
 test("5000 held: bounded memory, used again, and nobody is forgotten", () => {
-  const { gateway, reports, free } = full({ queue_limit: 5000, queue_timeout_ms: 60_000 });
+  const { gateway, reports, free } = full({
+    queue_limit: 5000,
+    queue_timeout_ms: 60_000,
+    late_binding_ms: 10_000,
+  });
   const memory: number[] = [];
   for (let round = 0; round < 3; round++) {
     reports[H1] = BUSY;
