@@ -498,12 +498,10 @@ test("while every server would let a request wait it is held, and the shortest g
   assert.equal(gateway.stat("rejected_total.cause.queue_full"), 0);
 });
 
-test("one free server is enough: nothing is held, not even for the busy one", () => {
+test("one free server is enough: nothing is held", () => {
   const gateway = learned();
-  const text = prose(60_000, random(serial++));
-  const busy = gateway.send(chat(text));
+  const busy = gateway.send(chat(prose(60_000, random(serial++))));
   for (let i = 0; i < 3; i++) {
-    assert.ok(isSent(gateway.send(chat(`${text} ${i}`))));
     const short = gateway.send(question());
     assert.ok(isSent(short));
     assert.notEqual(short.target, busy.target);
