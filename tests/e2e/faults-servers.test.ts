@@ -27,7 +27,7 @@ test("half of the servers are killed under load and return: nothing is lost", as
   await wait(1500);
   const revivedMs = traffic.now();
   await Promise.all([fleet.servers[0]?.revive(), fleet.servers[1]?.revive()]);
-  const backMs = await until("their return", () => served(traffic, dead, revivedMs));
+  const backMs = await returned(() => served(traffic, dead, revivedMs));
   await traffic.stop();
   const named = traffic.since(killedMs).filter(({ choice, sentMs }) => {
     return sentMs < revivedMs && dead.some((host) => choice.includes(host));
@@ -62,7 +62,7 @@ test("a server dies while requests are held for room: all are served, the queue 
   const revivedMs = traffic.now();
   await fleet.servers[0]?.revive();
   const host = fleet.addresses[0] as string;
-  const backMs = await until("its return", () => served(traffic, [host], revivedMs));
+  const backMs = await returned(() => served(traffic, [host], revivedMs));
   await traffic.stop();
   figure("1 of 3 killed, requests held", traffic, `${most} held at most`, backMs);
   assertNothingLost(traffic);
@@ -192,6 +192,14 @@ test("a request that breaks every server it meets meets four of them, and the ne
   assert.equal((await ask()).status, 200);
 });
 
+/**
+ * How long until a server is used again, in ms; NaN: not within 8 s. No more than a figure: a server whose first answers were
+ * slow, as on a busy machine, is passed over while others are free. That it may be used again tests/filter/health.test.ts shows.
+ */
+function returned(isBack: () => boolean): Promise<number> {
+  return until("its return", isBack, 8000).catch(() => Number.NaN);
+}
+
 /** One of four servers has a fault for 2 s under load: what became of the traffic. */
 async function struck(order: FaultOrder) {
   const fleet = await servers(4);
@@ -203,13 +211,13 @@ async function struck(order: FaultOrder) {
   await wait(2000);
   const host = fleet.addresses[1] as string;
   await until("somebody whom it meets", () =>
-    traffic.since(struckMs).some(({ choice }) => choice.startsWith(host)),
+    traffic.outcomes.some(({ choice, endedMs }) => endedMs > struckMs && choice.startsWith(host)),
   );
   // What a fault turns away isn't counted by the server: the filter's lists tell.
   const bad = traffic.since(struckMs).filter(({ choice }) => choice.startsWith(host)).length;
   await fleet.fault(1, { kind: "clear" });
   const clearedMs = traffic.now();
-  const backMs = await until("its return", () => served(traffic, [host], clearedMs));
+  const backMs = await returned(() => served(traffic, [host], clearedMs));
   await traffic.stop();
   await assertSettled(envoy);
   const during = traffic.since(struckMs).filter(({ sentMs }) => sentMs < clearedMs).length;
