@@ -166,8 +166,10 @@ export class Cost {
   othersWaitWeight: f64 = 0.2;
   /** Price of displacing reused cache: share of its prefill ms, 0..10, default 1. */
   evictionWeight: f64 = 1.0;
-  /** Price of a nearly full KV cache: share of own prefill and decode ms, 0..10, default 0.02 (by simulation: 0.1 drives agents from their caches, p90 + 13 %). */
+  /** Price of a nearly full KV cache: share of own prefill and decode ms, 0..10, default 0.02 (0.1 drove coding agents from their caches in a model of the policy). */
   kvPressureWeight: f64 = 0.02;
+  /** Price of a busy GPU: share of own prefill and decode ms, 0..10, default 0.1: enough to outweigh `tie_ms` where nothing else is known. */
+  gpuPressureWeight: f64 = 0.1;
   /** Hosts within this of the cheapest are ordered by hash: ms, 0..10000, default 5 (by simulation: 15 costs light prompts, 0 agreement). */
   tieMs: f64 = 5.0;
   /** Bonus of a cold prompt's home: share of its prefill ms, 0..100, default 1.5. */

@@ -92,6 +92,7 @@ function cost(base: usize): Section {
   s.number("others_wait_weight", offsetof<Cost>("othersWaitWeight"), 0, 10);
   s.number("eviction_weight", offsetof<Cost>("evictionWeight"), 0, 10);
   s.number("kv_pressure_weight", offsetof<Cost>("kvPressureWeight"), 0, 10);
+  s.number("gpu_pressure_weight", offsetof<Cost>("gpuPressureWeight"), 0, 10);
   s.number("tie_ms", offsetof<Cost>("tieMs"), 0, 10000);
   s.number("home_weight", offsetof<Cost>("homeWeight"), 0, 100);
   return s;

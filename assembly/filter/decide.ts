@@ -71,7 +71,8 @@ export class Decider {
     w.decodeMsPerSequence = cost.decodeMsPerSequence;
     w.othersWait = cost.othersWaitWeight;
     w.eviction = cost.evictionWeight;
-    w.pressure = cost.kvPressureWeight;
+    w.kvPressure = cost.kvPressureWeight;
+    w.gpuPressure = cost.gpuPressureWeight;
     w.tieMs = cost.tieMs;
     w.home = cost.homeWeight;
   }
@@ -163,7 +164,9 @@ export class Decider {
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
     this.others.note(this.candidates);
-    this.weights.agreement = isNaN(this.missing) ? this.others.weight : this.missing;
+    this.weights.agreement = isNaN(this.missing)
+      ? this.others.agreement(this.candidates)
+      : this.missing;
     price(this.candidates, r, this.weights);
     this.congested = this.view.isCongested(this.candidates);
     if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);

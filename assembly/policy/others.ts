@@ -1,4 +1,4 @@
-import { Candidates } from "./candidates";
+import { Candidates, meanInFlight } from "./candidates";
 
 /** Weight of one choice once the mean is settled: about the last fifty. */
 const SETTLED_WEIGHT: f64 = 0.02;
@@ -6,6 +6,9 @@ const SETTLED_WEIGHT: f64 = 0.02;
 const NOISE: f64 = 0.15;
 /** From this share on (one other gateway and more) others count in full. */
 const FULL: f64 = 0.4;
+
+/** Mean requests in flight per host at which agreeing counts half as much, where nobody else is about. */
+const LIGHT: f64 = 3;
 
 /**
  * How much of the traffic comes by other gateways, of which nothing is known but what servers report. Only then is it worth
@@ -37,5 +40,14 @@ export class Others {
   /** 0 alone … 1 one among several. */
   get weight(): f64 {
     return Math.min(Math.max((this.share - NOISE) / (FULL - NOISE), 0), 1);
+  }
+
+  /**
+   * How much agreeing counts at a choice, 0..1: in full where others are about or hardly anything is in flight. Then it costs
+   * no time, and a gateway that starts anew finds conversations where it left them.
+   */
+  agreement(c: Candidates): f64 {
+    const crowd = meanInFlight(c) / LIGHT;
+    return Math.max(this.weight, 1 / (1 + crowd * crowd));
   }
 }

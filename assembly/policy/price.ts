@@ -1,5 +1,5 @@
 import { stepMs } from "../cost/speed";
-import { Candidates } from "./candidates";
+import { Candidates, meanInFlight } from "./candidates";
 import { rendezvous } from "./rendezvous";
 import { RequestCost } from "./request";
 import { Weights } from "./weights";
@@ -54,10 +54,10 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     const othersMs = w.othersWait * prefillMs * batch;
     const evictionMs = w.eviction * r.reuseShare * unchecked(c.fill[slot]) * countedMs;
     const pressure = Math.max(
-      fade(unchecked(c.kvUsage[slot]), unknownKv, fresh),
-      fade(unchecked(c.gpuUtilization[slot]), unknownGpu, fresh),
+      w.kvPressure * fade(unchecked(c.kvUsage[slot]), unknownKv, fresh),
+      w.gpuPressure * fade(unchecked(c.gpuUtilization[slot]), unknownGpu, fresh),
     );
-    const pressureMs = w.pressure * pressure * (prefillMs + decodeMs);
+    const pressureMs = pressure * (prefillMs + decodeMs);
 
     let cost = waitMs + countedMs + decodeMs + othersMs + evictionMs + pressureMs;
     cost += tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
@@ -103,18 +103,6 @@ function stay(c: Candidates, r: RequestCost, w: Weights, tieMs: f64): f64 {
   if (!r.isSession) return ties;
   const sequenceMs = w.decodeMsPerSequence * unchecked(c.decodeFactor[r.knownSlot]);
   return ties + STAY_SEQUENCES * r.outputTokens * sequenceMs;
-}
-
-/** Requests in flight per usable host, as far as this Envoy knows. */
-function meanInFlight(c: Candidates): f64 {
-  let sum: f64 = 0;
-  let usable: f64 = 0;
-  for (let slot = 0; slot < c.count; slot++) {
-    if (!unchecked(c.usable[slot])) continue;
-    sum += unchecked(c.inFlight[slot]);
-    usable++;
-  }
-  return usable > 0 ? sum / usable : 0;
 }
 
 /** Usable host with the highest rendezvous score, −1 for none. */

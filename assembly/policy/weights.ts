@@ -6,7 +6,8 @@ export class Weights {
   /** Share of others' waiting that is charged to who causes it. */
   othersWait: f64 = 0.2;
   eviction: f64 = 1;
-  pressure: f64 = 0.02;
+  kvPressure: f64 = 0.02;
+  gpuPressure: f64 = 0.1;
   tieMs: f64 = 5;
   home: f64 = 0;
   /** Share of it that a new conversation pays, 0..1: there is nothing to agree on alone, or with gateways that tell each other. */

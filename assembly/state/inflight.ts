@@ -30,7 +30,7 @@ class OtherRow {
 export class InFlight {
   private key: Text;
   private others: Array<OtherRow> = new Array<OtherRow>();
-  /** Rows that exist, found by probing one past the last known at each tick. */
+  /** Rows that exist, found by probing one past the last known. */
   private known: i32 = 0;
   private turn: i32 = 0;
 
@@ -72,8 +72,10 @@ export class InFlight {
 
   /** Reads a bounded number of rows, those whose turn it is: before each decision. */
   refreshSome(nowMs: f64): void {
+    // A worker that just began is known from its first request on: what it placed counts at once.
+    let changed = this.known < MAX_WORKERS && this.probe(this.known);
+    if (changed) this.known++;
     if (this.known == 0) return;
-    let changed = false;
     let reads = 0;
     for (let i = 0; i < this.known && reads < ROWS_PER_DECISION; i++) {
       this.turn = this.turn + 1 >= this.known ? 0 : this.turn + 1;

@@ -151,6 +151,7 @@ const SHAPES: { fits: string[]; wrong: string[] }[] = [
     fits: ["/", "*", "/*", "/v1/*", "/v1/chat*", "*/v1/chat", "/%7Euser"],
     wrong: ["", "v1", "v1/*", "**", "*v1", "/a*b", "*/v1/*", "/a?b", "/a b", "/ä", "/a#b"],
   },
+  { fits: ["/v1/*", "a/model-8B", "größe 1"], wrong: ["", "a\nb", "a\u0000"] },
   { fits: ["instance", "_x", "A1"], wrong: ["1a", "a-b", "a:b", "ä"] },
   { fits: ["vllm:x", "a_b", "a.b", ":x"], wrong: ["", "1a", "a-b", "a{b}", "ä"] },
   {
@@ -158,6 +159,9 @@ const SHAPES: { fits: string[]; wrong: string[] }[] = [
     wrong: ["", "a:1", "1.2.3.4", "1.2.3.4:0", "1.2.3.4:65536", "1.2.3.256:1", "01.2.3.4:1"],
   },
 ];
+
+/** Place of `ip:port` in SHAPES. */
+const ADDRESS = SHAPES.length - 1;
 
 test("texts and entries of lists: what fits their shape and what doesn't", () => {
   for (const field of fields.filter(({ shape }) => shape > 0)) {
@@ -173,14 +177,14 @@ test("texts and entries of lists: what fits their shape and what doesn't", () =>
     if (isText) assert.equal(bothSay(path, ""), min === 0, path);
     const first = fits[0] as string;
     const most = isText ? max : entryBytes;
-    if (field.shape !== 9) {
+    if (field.shape !== ADDRESS) {
       const long = first.padEnd(most, "a");
       assert.equal(bothSay(path, wrapped(long)), true, `${path} of ${most} bytes`);
       assert.equal(bothSay(path, wrapped(`${long}a`)), false, `${path} of ${most + 1} bytes`);
     }
     if (isText) continue;
     const entry = (i: number) =>
-      field.shape === 9 ? `10.0.${i >> 8}.${i & 255}:1` : `${first}${i}`;
+      field.shape === ADDRESS ? `10.0.${i >> 8}.${i & 255}:1` : `${first}${i}`;
     const entries = Array.from({ length: max + 1 }, (_, i) => entry(i));
     const asField = (list: string[]) => (kindOf(field) === "names" ? { waiting: list } : list);
     assert.equal(bothSay(path, asField(entries.slice(1))), true, `${path} of ${max} entries`);

@@ -9,6 +9,7 @@ export interface Schema {
   enum?: unknown[];
   minimum?: number;
   maximum?: number;
+  minLength?: number;
   maxLength?: number;
   pattern?: string;
   maxItems?: number;
@@ -37,6 +38,8 @@ const CHECKS: Record<string, Check> = {
   enum: (schema, value) => (schema.enum ?? []).some((item) => same(item, value)),
   minimum: ({ minimum }, value) => typeof value !== "number" || value >= (minimum as number),
   maximum: ({ maximum }, value) => typeof value !== "number" || value <= (maximum as number),
+  minLength: ({ minLength }, value) =>
+    typeof value !== "string" || [...value].length >= (minLength as number),
   maxLength: ({ maxLength }, value) =>
     typeof value !== "string" || [...value].length <= (maxLength as number),
   pattern: ({ pattern }, value) =>

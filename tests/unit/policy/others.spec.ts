@@ -42,4 +42,12 @@ describe("Others", () => {
     for (let i = 0; i < 100; i++) others.note(busy(5, 5));
     expect(others.weight).toBe(1);
   });
+
+  it("are agreed with where hardly anything is in flight, though there are none: it costs no time", () => {
+    const others = new Others();
+    for (let i = 0; i < 20; i++) others.note(busy(10, 1));
+    expect(others.agreement(busy(0, 0))).toBe(1);
+    expect(others.agreement(busy(3, 0))).toBe(0.5);
+    expect(others.agreement(busy(30, 0))).toBe(1 / 101);
+  });
 });
