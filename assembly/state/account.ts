@@ -1,6 +1,7 @@
 import { HostDirectory } from "./hosts";
 import { MAX_HOSTS } from "./layout";
 import { RowView, WorkerRow } from "./row";
+import { LoadBox } from "./loadbox";
 
 /** Most requests of one worker on one host that a row can count. */
 const COUNT_MAX: i32 = 65535;
@@ -29,18 +30,18 @@ export class Account {
    */
   sent(slot: i32, workMs: f64, insertedTokens: f64, isStream: bool, nowMs: f64): void {
     const box = this.box(slot);
-    const waiting = RowView.waiting(box);
-    const work = waiting > 0 ? RowView.workMs(box) : 0;
+    const waiting = LoadBox.waiting(box);
+    const work = waiting > 0 ? LoadBox.workMs(box) : 0;
     if (waiting == 0) unchecked((this.silentSinceMs[slot] = nowMs));
-    const streams = RowView.streams(box);
+    const streams = LoadBox.streams(box);
     // A queue that is late stays so: what comes later doesn't make what was sent before any faster.
     if (streams == 0) {
-      const finish = waiting > 0 ? RowView.newestMs(box) + work : 0;
+      const finish = waiting > 0 ? LoadBox.newestMs(box) + work : 0;
       this.setWaiting(box, waiting + 1, Math.max(0, finish - nowMs) + workMs);
       store<f64>(box + 16, nowMs);
     } else this.setWaiting(box, waiting + 1, work + workMs);
     if (isStream) store<u16>(box + 6, <u16>min(streams + 1, COUNT_MAX));
-    store<f64>(box + 24, RowView.clockTokens(box) + insertedTokens);
+    store<f64>(box + 24, LoadBox.clockTokens(box) + insertedTokens);
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -58,8 +59,8 @@ export class Account {
     if (box == 0) return;
     unchecked((this.silentSinceMs[slot] = nowMs));
     this.leaveQueue(box, workMs, isStream, true, nowMs);
-    store<u16>(box + 2, <u16>min(RowView.decoding(box) + 1, COUNT_MAX));
-    store<f32>(box + 12, <f32>(RowView.contextTokens(box) + contextTokens));
+    store<u16>(box + 2, <u16>min(LoadBox.decoding(box) + 1, COUNT_MAX));
+    store<f32>(box + 12, <f32>(LoadBox.contextTokens(box) + contextTokens));
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -86,7 +87,7 @@ export class Account {
     if (box == 0) return;
     unchecked((this.silentSinceMs[slot] = nowMs));
     this.leaveQueue(box, workMs, isStream, true, nowMs);
-    store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
+    store<f64>(box + 24, LoadBox.clockTokens(box) + Math.max(0, outputTokens));
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -98,11 +99,11 @@ export class Account {
   finished(slot: i32, generation: u8, contextTokens: f64, outputTokens: f64, nowMs: f64): void {
     const box = this.present(slot, generation);
     if (box == 0) return;
-    const decoding = max(0, RowView.decoding(box) - 1);
+    const decoding = max(0, LoadBox.decoding(box) - 1);
     store<u16>(box + 2, <u16>decoding);
-    const context = decoding == 0 ? 0 : Math.max(0, RowView.contextTokens(box) - contextTokens);
+    const context = decoding == 0 ? 0 : Math.max(0, LoadBox.contextTokens(box) - contextTokens);
     store<f32>(box + 12, <f32>context);
-    store<f64>(box + 24, RowView.clockTokens(box) + Math.max(0, outputTokens));
+    store<f64>(box + 24, LoadBox.clockTokens(box) + Math.max(0, outputTokens));
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -116,7 +117,7 @@ export class Account {
   /** Expected prefill of this worker's requests that wait at a host, however long they have, ms; −1: none waits. */
   queuedWorkMs(slot: i32): f64 {
     const box = this.present(slot, this.hosts.generation(slot));
-    return box != 0 && RowView.waiting(box) > 0 ? RowView.workMs(box) : -1;
+    return box != 0 && LoadBox.waiting(box) > 0 ? LoadBox.workMs(box) : -1;
   }
 
   private box(slot: i32): usize {
@@ -127,22 +128,22 @@ export class Account {
   private present(slot: i32, generation: u8): usize {
     if (slot < 0 || slot >= RowView.count(this.row.bytes)) return 0;
     const box = RowView.box(this.row.bytes, slot);
-    return RowView.generation(box) == generation ? box : 0;
+    return LoadBox.generation(box) == generation ? box : 0;
   }
 
   /** @param gotOn the host is done with it; else it was taken away, which says nothing of the host */
   private leaveQueue(box: usize, workMs: f64, isStream: bool, gotOn: bool, nowMs: f64): void {
-    const waiting = max(0, RowView.waiting(box) - 1);
-    const before = RowView.workMs(box);
-    const gone = isStream || !gotOn || RowView.streams(box) > 0 ? workMs : 0;
+    const waiting = max(0, LoadBox.waiting(box) - 1);
+    const before = LoadBox.workMs(box);
+    const gone = isStream || !gotOn || LoadBox.streams(box) > 0 ? workMs : 0;
     const work = waiting == 0 ? 0 : Math.max(0, before - gone);
     this.setWaiting(box, waiting, work);
-    if (isStream) store<u16>(box + 6, <u16>max(0, RowView.streams(box) - 1));
+    if (isStream) store<u16>(box + 6, <u16>max(0, LoadBox.streams(box) - 1));
     if (!gotOn) return;
     if (isStream) store<f64>(box + 16, nowMs);
     else {
       // An answer in one piece was prefilled long before it came: when the queue ends stays as it was.
-      store<f64>(box + 16, Math.min(nowMs, RowView.newestMs(box) + before - work));
+      store<f64>(box + 16, Math.min(nowMs, LoadBox.newestMs(box) + before - work));
     }
   }
 

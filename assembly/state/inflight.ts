@@ -7,6 +7,7 @@ import { Keys, setKeyIndex } from "./keys";
 import { PeerLoads } from "./peerloads";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
 import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
+import { LoadBox } from "./loadbox";
 
 /** Other rows read at each decision; with more workers than this the rows take turns, so the price per request is bounded. */
 const ROWS_PER_DECISION: i32 = 4;
@@ -100,17 +101,17 @@ export class InFlight {
 
   /** Requests without a first token at a host, of this Envoy. */
   waiting(slot: i32): i32 {
-    return unchecked(this.waitingSum[slot]) + RowView.waiting(this.ownBox(slot));
+    return unchecked(this.waitingSum[slot]) + LoadBox.waiting(this.ownBox(slot));
   }
 
   /** Requests past their first token at a host, of this Envoy. */
   decoding(slot: i32): i32 {
-    return unchecked(this.decodingSum[slot]) + RowView.decoding(this.ownBox(slot));
+    return unchecked(this.decodingSum[slot]) + LoadBox.decoding(this.ownBox(slot));
   }
 
   /** Context tokens of the requests that decode at a host. */
   contextTokens(slot: i32): f64 {
-    return unchecked(this.contextSum[slot]) + RowView.contextTokens(this.ownBox(slot));
+    return unchecked(this.contextSum[slot]) + LoadBox.contextTokens(this.ownBox(slot));
   }
 
   /**
@@ -127,7 +128,7 @@ export class InFlight {
     const others = peers.heard == 0 ? 0 : unchecked(peers.newestMs[slot]);
     const sinceMs = max(0.0, nowMs - newest);
     let own = max(0.0, work - sinceMs);
-    if (unchecked(this.streamsSum[slot]) + RowView.streams(this.ownBox(slot)) > 0) {
+    if (unchecked(this.streamsSum[slot]) + LoadBox.streams(this.ownBox(slot)) > 0) {
       own = max(own, LATE_SHARE * max(0.0, nowMs - max(newest, others)));
     }
     if (peers.heard == 0) return own;
@@ -136,12 +137,12 @@ export class InFlight {
 
   /** Expected prefill ms of this Envoy's requests without a first token at a host. */
   workMs(slot: i32): f64 {
-    return unchecked(this.workSum[slot]) + RowView.workMs(this.ownBox(slot));
+    return unchecked(this.workSum[slot]) + LoadBox.workMs(this.ownBox(slot));
   }
 
   /** The `newest` of the formula above, of this Envoy, ms. */
   newestMs(slot: i32): f64 {
-    return max(unchecked(this.newestMax[slot]), RowView.newestMs(this.ownBox(slot)));
+    return max(unchecked(this.newestMax[slot]), LoadBox.newestMs(this.ownBox(slot)));
   }
 
   /** Requests at a host, of this Envoy and the gateways that it hears. */
@@ -188,7 +189,7 @@ export class InFlight {
 
   /** This Envoy's part of it. */
   ownClockTokens(slot: i32): f64 {
-    return unchecked(this.clockSum[slot]) + RowView.clockTokens(this.ownBox(slot));
+    return unchecked(this.clockSum[slot]) + LoadBox.clockTokens(this.ownBox(slot));
   }
 
   @inline
@@ -266,14 +267,14 @@ export class InFlight {
     const count = min(RowView.count(row.bytes), this.hosts.count);
     for (let slot = 0; slot < count; slot++) {
       const box = RowView.box(row.bytes, slot);
-      unchecked((this.clockSum[slot] += RowView.clockTokens(box)));
-      if (!alive || RowView.generation(box) != this.hosts.generation(slot)) continue;
-      unchecked((this.waitingSum[slot] += RowView.waiting(box)));
-      unchecked((this.streamsSum[slot] += RowView.streams(box)));
-      unchecked((this.decodingSum[slot] += RowView.decoding(box)));
-      unchecked((this.workSum[slot] += RowView.workMs(box)));
-      unchecked((this.contextSum[slot] += RowView.contextTokens(box)));
-      const newest = RowView.newestMs(box);
+      unchecked((this.clockSum[slot] += LoadBox.clockTokens(box)));
+      if (!alive || LoadBox.generation(box) != this.hosts.generation(slot)) continue;
+      unchecked((this.waitingSum[slot] += LoadBox.waiting(box)));
+      unchecked((this.streamsSum[slot] += LoadBox.streams(box)));
+      unchecked((this.decodingSum[slot] += LoadBox.decoding(box)));
+      unchecked((this.workSum[slot] += LoadBox.workMs(box)));
+      unchecked((this.contextSum[slot] += LoadBox.contextTokens(box)));
+      const newest = LoadBox.newestMs(box);
       if (newest > unchecked(this.newestMax[slot])) unchecked((this.newestMax[slot] = newest));
     }
   }

@@ -6,6 +6,7 @@ import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
 import { PeerView } from "./peers";
+import { LoadBox } from "./loadbox";
 
 /** A gateway's record as it was read last. */
 class Heard {
@@ -157,13 +158,13 @@ export class PeerLoads {
     const count = min(PeerView.slots(at), this.hosts.count);
     for (let slot = 0; slot < count; slot++) {
       const box = PeerView.box(at, slot);
-      if (PeerView.generation(box) != this.hosts.generation(slot)) continue;
-      unchecked((this.clockTokens[slot] += PeerView.insertedTokens(box)));
+      if (LoadBox.generation(box) != this.hosts.generation(slot)) continue;
+      unchecked((this.clockTokens[slot] += LoadBox.clockTokens(box)));
       if (!isHeard) continue;
-      unchecked((this.waiting[slot] += PeerView.waiting(box)));
-      unchecked((this.decoding[slot] += PeerView.decoding(box)));
-      unchecked((this.workMs[slot] += PeerView.workMs(box)));
-      const newest = PeerView.newestMs(box);
+      unchecked((this.waiting[slot] += LoadBox.waiting(box)));
+      unchecked((this.decoding[slot] += LoadBox.decoding(box)));
+      unchecked((this.workMs[slot] += LoadBox.workMs(box)));
+      const newest = LoadBox.newestMs(box);
       if (newest > unchecked(this.newestMs[slot])) unchecked((this.newestMs[slot] = newest));
     }
   }

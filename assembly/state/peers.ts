@@ -8,6 +8,7 @@ import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { CAS_ATTEMPTS, LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
 import { SharedRecord, noteCasGaveUp } from "./record";
+import { LoadBox } from "./loadbox";
 
 /** The place of a gateway that was not heard for this long may be taken by another, ms. */
 const FORGOTTEN_MS: f64 = 10000;
@@ -54,32 +55,6 @@ export class PeerView {
   @inline
   static box(at: usize, slot: i32): usize {
     return at + <usize>(HEAD + slot * BOX);
-  }
-  @inline
-  static waiting(box: usize): i32 {
-    return <i32>load<u16>(box);
-  }
-  @inline
-  static decoding(box: usize): i32 {
-    return <i32>load<u16>(box + 2);
-  }
-  @inline
-  static generation(box: usize): u8 {
-    return load<u8>(box + 4);
-  }
-  @inline
-  static workMs(box: usize): f64 {
-    return <f64>load<f32>(box + 8);
-  }
-  /** `newest` of the pending-prefill formula, on own clock, ms. */
-  @inline
-  static newestMs(box: usize): f64 {
-    return load<f64>(box + 16);
-  }
-  /** Tokens that the gateways of this record had inserted there since they were first heard. */
-  @inline
-  static insertedTokens(box: usize): f64 {
-    return load<f64>(box + 24);
   }
 }
 
@@ -180,7 +155,7 @@ export class PeerTable {
       if (slot < 0) continue;
       this.grow(slot + 1);
       const box = PeerView.box(bytes, slot);
-      const isOther = PeerView.generation(box) != this.hosts.generation(slot);
+      const isOther = LoadBox.generation(box) != this.hosts.generation(slot);
       if (isOther) {
         memory.fill(box, 0, BOX);
         store<u8>(box + 4, this.hosts.generation(slot));
@@ -188,7 +163,7 @@ export class PeerTable {
       const theirs = load<f64>(box + 32);
       const clock = Row.clockTokens(row);
       if (theirs > 0 && clock > theirs) {
-        store<f64>(box + 24, PeerView.insertedTokens(box) + clock - theirs);
+        store<f64>(box + 24, LoadBox.clockTokens(box) + clock - theirs);
       }
       // From the first word on: what was there before is no news.
       store<f64>(box + 32, Math.max(Math.max(theirs, clock), f64.MIN_NORMAL_VALUE));

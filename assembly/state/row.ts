@@ -4,6 +4,7 @@ import { SharedResult, getShared } from "../host/shareddata";
 import { Keys, setKeyIndex } from "./keys";
 import { MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
 import { SharedRecord } from "./record";
+import { LoadBox } from "./loadbox";
 
 /** A row whose worker has not written for this long is dead: its load counts no more, and another worker may take it. */
 export const ROW_DEAD_MS: f64 = 5000;
@@ -85,46 +86,6 @@ export class RowView {
   static box(row: usize, slot: i32): usize {
     return row + ROW_HEAD + <usize>slot * ROW_RECORD;
   }
-
-  /** Requests sent that have not seen a first token. */
-  @inline
-  static waiting(box: usize): i32 {
-    return <i32>load<u16>(box);
-  }
-  /** Requests past their first token. */
-  @inline
-  static decoding(box: usize): i32 {
-    return <i32>load<u16>(box + 2);
-  }
-  @inline
-  static generation(box: usize): u8 {
-    return load<u8>(box + 4);
-  }
-  /** Those of the waiting whose answers are to be streamed: their first bytes tell when their prefill was over. */
-  @inline
-  static streams(box: usize): i32 {
-    return <i32>load<u16>(box + 6);
-  }
-  /** Expected prefill milliseconds of the waiting requests. */
-  @inline
-  static workMs(box: usize): f64 {
-    return <f64>load<f32>(box + 8);
-  }
-  /** Context tokens of the decoding requests. */
-  @inline
-  static contextTokens(box: usize): f64 {
-    return <f64>load<f32>(box + 12);
-  }
-  /** Finish time of own queue minus its work: the `newest` of the pending-prefill formula (inflight.ts), ms. */
-  @inline
-  static newestMs(box: usize): f64 {
-    return load<f64>(box + 16);
-  }
-  /** Tokens ever inserted into the host's cache by this row: a part of the host's token clock. */
-  @inline
-  static clockTokens(box: usize): f64 {
-    return load<f64>(box + 24);
-  }
 }
 
 /**
@@ -159,7 +120,7 @@ export class WorkerRow {
   box(slot: i32, generation: u8): usize {
     const box = RowView.box(this.record.bytes, slot);
     if (slot >= RowView.count(this.record.bytes)) store<i32>(this.record.bytes + COUNT, slot + 1);
-    if (RowView.generation(box) != generation) {
+    if (LoadBox.generation(box) != generation) {
       store<u64>(box, 0);
       store<u8>(box + 4, generation);
       store<u64>(box + 8, 0);
@@ -262,12 +223,12 @@ export class WorkerRow {
       const rows = max(count, RowView.count(bytes));
       for (let slot = 0; slot < rows; slot++) {
         const box = RowView.box(bytes, slot);
-        const clock = RowView.clockTokens(box);
+        const clock = LoadBox.clockTokens(box);
         if (slot < count) memory.copy(box, RowView.box(own, slot), ROW_RECORD);
         else memory.fill(box, 0, 24);
         store<f64>(
           box + 24,
-          clock + (slot < count ? RowView.clockTokens(RowView.box(own, slot)) : 0),
+          clock + (slot < count ? LoadBox.clockTokens(RowView.box(own, slot)) : 0),
         );
       }
       store<i32>(bytes + COUNT, rows);

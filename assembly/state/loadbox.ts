@@ -1,0 +1,49 @@
+/**
+ * What a worker's row and another gateway's record say of one host, wherever the bytes are:
+ *
+ * ```
+ * │waiting 2│decoding 2│generation 1│ 1 │streams 2│work ms 4│context tokens 4│newest ms 8│clock tokens 8│
+ * ```
+ */
+@unmanaged
+export class LoadBox {
+  /** Requests sent that have not seen a first token. */
+  @inline
+  static waiting(box: usize): i32 {
+    return <i32>load<u16>(box);
+  }
+  /** Requests past their first token. */
+  @inline
+  static decoding(box: usize): i32 {
+    return <i32>load<u16>(box + 2);
+  }
+  @inline
+  static generation(box: usize): u8 {
+    return load<u8>(box + 4);
+  }
+  /** Those of the waiting whose answers are to be streamed: their first bytes tell when their prefill was over. */
+  @inline
+  static streams(box: usize): i32 {
+    return <i32>load<u16>(box + 6);
+  }
+  /** Expected prefill milliseconds of the waiting requests. */
+  @inline
+  static workMs(box: usize): f64 {
+    return <f64>load<f32>(box + 8);
+  }
+  /** Context tokens of the decoding requests. */
+  @inline
+  static contextTokens(box: usize): f64 {
+    return <f64>load<f32>(box + 12);
+  }
+  /** Finish time of own queue minus its work: the `newest` of the pending-prefill formula (inflight.ts), ms. */
+  @inline
+  static newestMs(box: usize): f64 {
+    return load<f64>(box + 16);
+  }
+  /** Tokens inserted into the host's cache since who wrote the box began: a part of the host's token clock. */
+  @inline
+  static clockTokens(box: usize): f64 {
+    return load<f64>(box + 24);
+  }
+}
