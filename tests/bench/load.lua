@@ -26,11 +26,4 @@ function request()
   return body[1] .. string.format("%08d", made % 100000000) .. body[2]
 end
 
-function done(summary, latency, requests)
-  local errors = summary.errors
-  io.write(string.format(
-    '\nRESULT {"requests":%d,"seconds":%.6f,"p50Ms":%.4f,"p99Ms":%.4f,"failed":%d,"refused":%d}\n',
-    summary.requests, summary.duration / 1e6,
-    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
-end
+dofile(os.getenv("WRK_RESULT"))

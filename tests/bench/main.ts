@@ -6,11 +6,12 @@ import { findEnvoy } from "../../tools/envoy/find.ts";
 import type { Contender } from "./contender.ts";
 import { envoyContenders } from "./envoys.ts";
 import { extProcContender } from "./extproc.ts";
-import { loadGeneratorMissing, writeBodies } from "./load.ts";
+import { writeBodies } from "./load.ts";
 import { measure, startBackend } from "./measure.ts";
 import { readOptions } from "./options.ts";
 import { installPeer, peerContenders } from "./peers.ts";
 import { type Measured, rowsOf, settingName, tableOf } from "./report.ts";
+import { loadGeneratorMissing } from "./wrk.ts";
 
 const options = readOptions(process.argv.slice(2));
 const missing = loadGeneratorMissing();

@@ -1,4 +1,4 @@
-import type { Load } from "./load.ts";
+import type { Load } from "./wrk.ts";
 
 /** What the routers are measured under. */
 export interface Setting {

@@ -6,8 +6,8 @@ import { parseArgs } from "node:util";
 import { buildIfStale } from "../../tools/compile.ts";
 import { type EnvoyProcess, startEnvoy } from "../../tools/envoy/process.ts";
 import { withoutAccessLog } from "../bench/edit.ts";
-import { loadGeneratorMissing } from "../bench/load.ts";
 import { startBackend } from "../bench/measure.ts";
+import { loadGeneratorMissing } from "../bench/wrk.ts";
 import { postDistinct } from "./prompts.ts";
 import { openStreams, startStreaming } from "./streams.ts";
 
