@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { GOOD_NETWORK, type PeerNetwork } from "./peers.ts";
+import { geometricMean, geometricMeans, PERCENTILES } from "./ratios.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
 import { capacity } from "./saturate.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
@@ -147,14 +148,8 @@ function run(
   return { workload: name, load: share, gateways, case: kind, summary, messagesPerS, bytesPerS };
 }
 
-const PERCENTILES = ["p50", "p90", "p99"] as const;
-
 function ratios(line: Line, one: Line): number[] {
   return PERCENTILES.map((p) => line.summary.ttft_ms[p] / one.summary.ttft_ms[p]);
-}
-
-function geometric(values: readonly number[]): number {
-  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
 function show(line: Line, one: Line): string {
@@ -178,13 +173,13 @@ function print(lines: readonly Line[], settings: Settings): void {
     for (const kind of [...settings.cases, ...(settings.epp ? ["epp"] : [])]) {
       const rows = lines.filter((line) => line.gateways === gateways && line.case === kind);
       const all = rows.map((line) => ratios(line, oneOf(line)));
-      const means = [0, 1, 2].map((i) => geometric(all.map((row) => row[i] as number)));
+      const means = geometricMeans(all);
       const cached = rows.map(
         (line) => line.summary.cached_token_share / oneOf(line).summary.cached_token_share,
       );
       write(
         `  ${String(gateways).padStart(2)} ${kind.padEnd(10)} ${means.map((mean) => mean.toFixed(2)).join(" / ")}` +
-          `  cached × one ${geometric(cached).toFixed(3)}`,
+          `  cached × one ${geometricMean(cached).toFixed(3)}`,
       );
     }
   }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { BASELINES } from "./policies/index.ts";
+import { geometricMeans, PERCENTILES, type Percentile } from "./ratios.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
 import { capacity, userCapacity } from "./saturate.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
@@ -145,9 +146,6 @@ function mean(summaries: readonly Summary[]): Summary {
   return average(summaries) as Summary;
 }
 
-type Percentile = "p50" | "p90" | "p99";
-const PERCENTILES: readonly Percentile[] = ["p50", "p90", "p99"];
-
 /** The lowest of the baselines, for each percentile by itself. */
 function best(cell: Cell, percentile: Percentile): number {
   const values = Object.entries(cell.policies)
@@ -159,10 +157,6 @@ function best(cell: Cell, percentile: Percentile): number {
 function ratios(cell: Cell, other: (percentile: Percentile) => number | undefined): number[] {
   const own = cell.policies.warmroute;
   return PERCENTILES.map((p) => (own?.ttft_ms[p] ?? Number.NaN) / (other(p) ?? Number.NaN));
-}
-
-function geometric(values: readonly number[]): number {
-  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
 function show(values: readonly number[]): string {
@@ -198,7 +192,7 @@ function print(cells: readonly Cell[]): void {
       ["epp", (cell: Cell, p: Percentile) => cell.policies.epp?.ttft_ms[p]],
     ] as const) {
       const all = at.map((cell) => ratios(cell, (p) => other(cell, p)));
-      const means = [0, 1, 2].map((i) => geometric(all.map((row) => row[i] as number)));
+      const means = geometricMeans(all);
       write(`\nload ${share}: warmroute over ${title}, geometric mean ${show(means)}`);
     }
   }
