@@ -51,6 +51,8 @@ export class Facts {
   systemHash: u64 = 0;
   /** Messages up to the end of the first of the user (of the first of all, if none is the user's). */
   firstUserHash: u64 = 0;
+  /** Prompt bytes before that message, tools' schemas included: what other conversations may begin with, too. */
+  headBytes: u32 = 0;
   /** The session that ranks first among the configured body fields, and its place there, −1 for none. */
   sessionHash: u64 = 0;
   sessionRank: i32 = -1;
@@ -102,6 +104,7 @@ export class Facts {
     this.toolsHash = 0;
     this.systemHash = 0;
     this.firstUserHash = 0;
+    this.headBytes = 0;
     this.sessionHash = 0;
     this.sessionRank = -1;
     this.sessionIsResponseId = false;

@@ -25,6 +25,8 @@ export class ItemReader extends NodeReader {
   isSystemCut: bool = false;
   /** Messages up to the end of the first of the user, or else up to the end of the first: 0 for none. */
   firstUserHash: u64 = 0;
+  /** Bytes of the messages before the first of the user. */
+  headBytes: u32 = 0;
   /** Prompts given beside each other. */
   prompts: u32 = 0;
   /** Bytes of nonce lines left out. */
@@ -52,6 +54,7 @@ export class ItemReader extends NodeReader {
     this.chain.resetMessages();
     this.messages.clear();
     this.firstUserHash = 0;
+    this.headBytes = 0;
     this.hasUser = false;
     this.prompts = 0;
     this.messageNonceBytes = 0;
@@ -94,6 +97,7 @@ export class ItemReader extends NodeReader {
     const flow = this.flow;
     const messages = this.messages;
     const head = this.placePositions();
+    const before = messages.bytes;
     this.isItemOpen = false;
     frame.addTo(messages, ~HEAD_SLOTS);
     messages.add(this.headTally);
@@ -108,12 +112,15 @@ export class ItemReader extends NodeReader {
       messages.media,
     );
     const isUser = frame.role == USER || !this.isMessage;
-    this.noteFirst(isUser, this.chain.messagesHash);
+    this.noteFirst(isUser, this.chain.messagesHash, before);
   }
 
   /** The conversation begins with what lies up to the first message of the user. */
-  private noteFirst(isUser: bool, hash: u64): void {
-    if (this.firstUserHash == 0 || (isUser && !this.hasUser)) this.firstUserHash = hash;
+  private noteFirst(isUser: bool, hash: u64, before: u32): void {
+    if (this.firstUserHash == 0 || (isUser && !this.hasUser)) {
+      this.firstUserHash = hash;
+      this.headBytes = before;
+    }
     if (isUser) this.hasUser = true;
   }
 
@@ -173,7 +180,7 @@ export class ItemReader extends NodeReader {
     this.placePositions();
     if (kept.count > this.firstPosition) {
       const isUser = frame.role == USER || !this.isMessage;
-      this.noteFirst(isUser, unchecked(kept.hashes[kept.count - 1]));
+      this.noteFirst(isUser, unchecked(kept.hashes[kept.count - 1]), this.messages.bytes);
     }
     frame.addTo(this.messages, ~HEAD_SLOTS);
     this.messages.add(this.headTally);

@@ -81,6 +81,7 @@ export class RequestReader {
     facts.toolsBytes = root.tools.bytes;
     facts.systemHash = content.systemHash;
     facts.firstUserHash = content.firstUserHash;
+    facts.headBytes = facts.toolsBytes + system.bytes + content.headBytes;
     facts.nonceBytes = content.systemNonceBytes + content.messageNonceBytes;
     facts.nonceSkipped = facts.nonceBytes > 0;
     if (isTruncated) facts.status = BodyStatus.Truncated;

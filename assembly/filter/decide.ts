@@ -218,6 +218,7 @@ export class Decider {
     r.forks = 0;
     if (reader && d.readable) {
       d.chainLength = reader.chain.length;
+      d.headLength = reader.chain.within(reader.facts.headBytes);
       d.isContinued = reader.chain.messageCount >= CONTINUED_MESSAGES;
       d.nonceSkipped = reader.facts.nonceSkipped;
       memory.copy(
@@ -252,8 +253,10 @@ export class Decider {
     if (locations.deepest >= 0) {
       r.sharedTokens = this.cachedUpTo(d, reader, locations.deepest);
       r.forks = <f64>locations.forks;
-      // A prefix that nobody else went on from yet is taken to be this conversation's own.
-      if (r.knownSlot < 0 && r.forks == 0) r.knownSlot = this.deepestHost();
+      // What reaches beyond the head that others may share, and nobody else went on from yet, is taken to be this
+      // conversation's own, unless its name is new.
+      const isOwn = r.forks == 0 && locations.deepest >= d.headLength && !d.hasSession;
+      if (r.knownSlot < 0 && isOwn) r.knownSlot = this.deepestHost();
     }
   }
 

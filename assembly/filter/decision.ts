@@ -56,6 +56,8 @@ export class Decision {
   /** Boundaries of the prompt (prefix/chain.ts), kept until it is known who served; the body's reader is free before. */
   readonly chain: StaticArray<u64> = new StaticArray<u64>(MAX_ENTRIES);
   chainLength: i32 = 0;
+  /** Of these, the boundaries before the first message of the user: what other conversations may begin with, too. */
+  headLength: i32 = 0;
   /** Prompt tokens up to each boundary, while the request is held: then its body's reader is free. Made at the first hold. */
   boundaryTokens: StaticArray<f64> | null = null;
   /** Whether the prompt holds earlier turns; whether a nonce ahead of it spoils the engine's cache. */
@@ -107,6 +109,7 @@ export class Decision {
     this.anyModelTag = 0;
     this.isNew = true;
     this.chainLength = 0;
+    this.headLength = 0;
     this.isContinued = false;
     this.nonceSkipped = false;
     this.promptTokens = 0;

@@ -69,6 +69,18 @@ export class Chain {
     return this.rolling;
   }
 
+  /** How many of the boundaries, after `seal`, lie within the first `bytes` of the prompt. */
+  within(bytes: u32): i32 {
+    let from = 0;
+    let to = this.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (unchecked(this.bytes[middle]) <= bytes) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
   /**
    * Turns the positions noted in `kept` since `first` into boundaries of the message that is now
    * known: `head` is the hash of what stands before its text; `bytes`, `tokens` and `media` are what

@@ -169,6 +169,25 @@ test("when a host leaves, only its sessions move; workers and restarts agree (BC
   assert.ok(moved <= 300, `${moved} of 1000 moved`);
 });
 
+test("the head that conversations share binds none of them: the next new one goes where it would go anyway", () => {
+  const system = { role: "system", content: "You are of use. ".repeat(600) };
+  const body = (i: number) => ({
+    model: "m",
+    messages: [system, { role: "user", content: `question ${i}, and nothing like it before` }],
+  });
+  for (const headers of [(i: number) => ({ "x-session-id": `s-${i}` }), () => ({})]) {
+    let away = 0;
+    for (let i = 1; i <= 40; i++) {
+      // One that knows nothing of it, and one that has just sent another with the same head elsewhere.
+      const home = new Gateway(hostNames(4)).send(body(i), { headers: headers(i) }).target;
+      const gateway = new Gateway(hostNames(4));
+      gateway.send(body(0), { headers: headers(0) }).answer();
+      if (gateway.send(body(i), { headers: headers(i) }).target !== home) away++;
+    }
+    assert.equal(away, 0, `${away} of 40 followed the other`);
+  }
+});
+
 test("the list has one host and as many fallbacks as asked for and usable", () => {
   for (const [fallbacks, hosts, length] of [
     [2, 4, 3],
