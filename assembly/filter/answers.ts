@@ -86,13 +86,14 @@ export class Answers {
     const now = nowMs();
     if (served.slot >= 0) {
       if (!served.complete && this.wasReset()) {
-        root.health.failed(served.slot, FailureCause.Connect, now);
+        const begun = served.firstByteMs > 0;
+        root.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
       } else if (this.gaveUp(stream, now)) {
         root.health.failed(served.slot, FailureCause.Answer, now);
       } else if (served.status == 0 || served.pushedBack) {
-        root.health.abandoned(served.slot);
+        root.health.abandoned(served.slot, served.sentMs);
       } else if (served.complete && served.status < 500) {
-        root.health.succeeded(served.slot, now);
+        root.health.succeeded(served.slot, served.sentMs);
       }
       const usage = stream.usage;
       if (usage) usage.finish();
@@ -205,7 +206,7 @@ export class Answers {
     }
     // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.
     if (served.slot >= 0) {
-      if (served.status < 500) this.root.health.proved(served.slot, now);
+      if (served.status < 500) this.root.health.proved(served.slot, served.sentMs);
       const inFlight = this.root.fleet.inFlight;
       served.batchAtFirst = <f64>inFlight.totalDecoding(served.slot);
       served.clockAtFirst = inFlight.clockTokens(served.slot);

@@ -66,13 +66,15 @@ export class Health {
     noteCasGaveUp();
   }
 
-  /** A request brought a first token: its trial is over if it was one. */
-  proved(slot: i32, nowMs: f64): void {
-    if (HostRecord.ejectedUntilMs(this.fleet.states.at(slot)) > 0) this.succeeded(slot, nowMs);
+  /** A request brought a first token: its trial is over if it was one, unless it is the rest of answers that fails. */
+  proved(slot: i32, sentMs: f64): void {
+    const at = this.fleet.states.at(slot);
+    if (HostRecord.ejectedUntilMs(at) == 0) return;
+    if (HostRecord.cause(at) != FailureCause.BrokenOff) this.succeeded(slot, sentMs);
   }
 
   /** A request to the host succeeded. */
-  succeeded(slot: i32, nowMs: f64): void {
+  succeeded(slot: i32, sentMs: f64): void {
     const states = this.fleet.states;
     const seen = states.at(slot);
     const until = HostRecord.ejectedUntilMs(seen);
@@ -81,7 +83,7 @@ export class Health {
       const at = states.open(slot);
       HostRecord.setFailures(at, 0);
       // An answer to a request sent before the host was set aside is no proof that it is well now.
-      if (nowMs >= HostRecord.ejectedUntilMs(at)) this.clear(at);
+      if (sentMs >= HostRecord.ejectedUntilMs(at)) this.clear(at);
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
@@ -89,22 +91,25 @@ export class Health {
 
   /**
    * A scrape of the host succeeded: a host set aside for its connection may have its trial now. One whose trial then failed is
-   * no further proved by scrapes, unless they had failed as well: it breaks off requests and serves its metrics all the same.
-   * Changes the open record, which still tells of the good scrape before.
+   * no further proved by scrapes, nor is one that breaks answers off: it serves its metrics all the same. Unless scrapes had
+   * failed as well: then it was away. Changes the open record, which still tells of the good scrape before.
    */
   scraped(at: usize, nowMs: f64): void {
-    if (HostRecord.cause(at) != FailureCause.Connect) return;
+    const cause = HostRecord.cause(at);
+    if (cause != FailureCause.Connect && cause != FailureCause.BrokenOff) return;
     const gapMs = nowMs - HostRecord.scrapedMs(at);
-    const wasAway = gapMs > GAP_INTERVALS * <f64>this.config.metrics.intervalMs;
-    if (wasAway) HostRecord.setFailures(at, 0);
-    else if (HostRecord.ejections(at) > 1) return;
+    if (gapMs > GAP_INTERVALS * <f64>this.config.metrics.intervalMs) {
+      HostRecord.setFailures(at, 0);
+      HostRecord.setCause(at, <u8>FailureCause.Connect);
+    } else if (cause == FailureCause.BrokenOff || HostRecord.ejections(at) > 1) return;
     if (HostRecord.ejectedUntilMs(at) > nowMs) HostRecord.setEjectedUntilMs(at, nowMs);
   }
 
   /** A request ended without telling anything of the host: if it was the trial, another may be sent. */
-  abandoned(slot: i32): void {
+  abandoned(slot: i32, sentMs: f64): void {
     const states = this.fleet.states;
-    if (HostRecord.ejectedUntilMs(states.at(slot)) == 0) return;
+    const until = HostRecord.ejectedUntilMs(states.at(slot));
+    if (until == 0 || sentMs < until) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       HostRecord.setTrialMs(states.open(slot), 0);
       if (states.commit(slot)) return;

@@ -25,6 +25,8 @@ export const enum FailureCause {
   Connect = 1,
   /** It answered 5xx: its metrics page says nothing about that. */
   Answer = 2,
+  /** It broke an answer off: neither its metrics page nor the beginning of another answer says anything about that. */
+  BrokenOff = 3,
 }
 
 /** Field access on one record, wherever its bytes are. */

@@ -19,6 +19,9 @@ export async function servers(
   return fleet;
 }
 
+/** Time aside of a server that fails, at first, in ms. */
+export const EJECT_MS = 1000;
+
 /** Envoy's health checks at a quarter of a second instead of five. */
 export const quickChecks = (yaml: string) =>
   yaml.replace(/interval: 5s/g, "interval: 0.25s").replace("- timeout: 2s", "- timeout: 0.25s");
@@ -34,7 +37,7 @@ export async function shipped(
       hosts: [],
       discovery: { source: "envoy_admin", interval_ms: 250, timeout_ms: 240 },
       metrics: { source: "hosts", interval_ms: 250, timeout_ms: 240, stale_after_ms: 1500 },
-      health: { eject_ms: 1000 },
+      health: { eject_ms: EJECT_MS },
       status: { path: "/warmroute" },
     },
     overrides,
