@@ -4,7 +4,7 @@
  */
 
 /** Factors stay within these bounds: from a server ten times as fast as the prior's to one that computes on a small CPU. */
-export const FACTOR_MIN: f64 = 0.1;
+export const FACTOR_MIN: f64 = 0.001;
 export const FACTOR_MAX: f64 = 1000;
 /** One sample moves a factor by at most this ratio, so that one odd answer can't spoil it. */
 const STEP_MAX: f64 = 2;
