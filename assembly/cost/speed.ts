@@ -3,8 +3,8 @@
  * milliseconds, all factors relative to the prior (1 = as configured; 3 = three times slower).
  */
 
-/** Factors stay within these bounds: from a server ten times as fast as the prior's to one that computes on a small CPU. */
-export const FACTOR_MIN: f64 = 0.001;
+/** Factors stay within these bounds: from a server that answers at once (a mock, a cache of answers) to one that computes on a small CPU. */
+export const FACTOR_MIN: f64 = 0.0001;
 export const FACTOR_MAX: f64 = 1000;
 /** One sample moves a factor by at most this ratio, so that one odd answer can't spoil it. */
 const STEP_MAX: f64 = 2;
