@@ -72,10 +72,6 @@ export class Facts {
     return changetype<usize>(this.model);
   }
 
-  get hasTools(): bool {
-    return this.toolsHash != 0;
-  }
-
   /** Whether routing can go by the content. */
   get isReadable(): bool {
     return this.status == BodyStatus.Complete || this.status == BodyStatus.Truncated;

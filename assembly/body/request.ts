@@ -44,11 +44,6 @@ export class RequestReader {
     this.scanner.feed(ptr, len);
   }
 
-  /** Whether reading on is of no use: the body isn't what this reader reads. */
-  get isBroken(): bool {
-    return this.scanner.state != ScanState.Reading;
-  }
-
   /**
    * The body ends, or (`isTruncated`) the inspection of it: fills `facts`.
    */

@@ -11,10 +11,6 @@ export class Address {
   readonly groups: StaticArray<u16> = new StaticArray<u16>(8);
   /** Bytes of the whole. */
   len: i32 = 0;
-  /** Where the ip starts within the whole: 1 after a bracket, else 0. */
-  private ipStart: i32 = 0;
-  /** Bytes of the ip, brackets and port not counted. */
-  ipLen: i32 = 0;
   /** 1..65535; 0 = the text held no port. */
   port: i32 = 0;
 
@@ -23,15 +19,8 @@ export class Address {
     return changetype<usize>(this.bytes);
   }
 
-  /** The ip alone, `ipLen` bytes. */
-  get ipPtr(): usize {
-    return changetype<usize>(this.bytes) + this.ipStart;
-  }
-
   clear(): void {
     this.len = 0;
-    this.ipStart = 0;
-    this.ipLen = 0;
     this.port = 0;
   }
 
@@ -44,14 +33,6 @@ export class Address {
   putDecimal(value: i32): void {
     if (value >= 10) this.putDecimal(value / 10);
     this.put(<u8>(48 + (value % 10)));
-  }
-
-  beginIp(): void {
-    this.ipStart = this.len;
-  }
-
-  endIp(): void {
-    this.ipLen = this.len - this.ipStart;
   }
 }
 
@@ -73,9 +54,7 @@ export function parseAddress(ptr: usize, len: i32, out: Address): bool {
     out.put(0x5d);
   } else {
     if (!readIpv4(ptr, hostLen, out.groups, 0)) return false;
-    out.beginIp();
     putIpv4(out, 0);
-    out.endIp();
   }
   out.port = port;
   out.put(0x3a);
@@ -87,9 +66,7 @@ export function parseAddress(ptr: usize, len: i32, out: Address): bool {
 export function parseIp(ptr: usize, len: i32, out: Address): bool {
   out.clear();
   if (readIpv4(ptr, len, out.groups, 0)) {
-    out.beginIp();
     putIpv4(out, 0);
-    out.endIp();
     return true;
   }
   const bracketed = len >= 2 && load<u8>(ptr) == 0x5b && load<u8>(ptr + len - 1) == 0x5d;
@@ -215,7 +192,6 @@ function putIpv6(out: Address): void {
     }
   }
   const dotted = best == 0 && (bestLen == 6 || (bestLen == 5 && unchecked(groups[5]) == 0xffff));
-  out.beginIp();
   for (let i = 0; i < 8; i++) {
     if (i == best) {
       out.put(0x3a);
@@ -230,7 +206,6 @@ function putIpv6(out: Address): void {
     }
     putHex(out, unchecked(groups[i]));
   }
-  out.endIp();
 }
 
 function putHex(out: Address, value: u32): void {

@@ -89,7 +89,7 @@ export class Feedback {
     const seen = learned.find(key, now);
     if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
     const slot = learned.slotFor(key, now);
-    this.root.stats.promptError.record(relativeErrorPercent(d.promptTokens, reported));
+    this.root.stats.promptPrediction.note(d.promptTokens, reported);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = learned.open(slot, key, now);
       const samples = Learned.samples(at);
@@ -124,7 +124,7 @@ export class Feedback {
       noteOutput(Learned.output(at), completion / <f64>d.answers);
       if (learned.commit(slot)) break;
     }
-    this.root.stats.outputError.record(relativeErrorPercent(d.outputTokens, completion));
+    this.root.stats.outputPrediction.note(d.outputTokens, completion);
   }
 
   /** Speeds from the times, capacity from the cached tokens, of a request that went where it was meant to. */
@@ -151,17 +151,18 @@ export class Feedback {
     const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
     const isNews =
       t.isOdd(root.config, before) && now - HostRecord.learnedMs(before) >= NEWS_GAP_MS;
-    if (!missed && !isNews && this.isSkipped(settled)) return;
+    const isSkipped = this.isSkipped(settled);
+    // Noted of a fair sample: odd answers are all learned from, and would make misses look larger than they are.
+    if (served.eventStream && !isSkipped) {
+      const expectedMs = t.promisedTtftMs(root.config, before, d.prefillMs);
+      root.stats.ttftPrediction.note(expectedMs, t.ttftMs);
+    }
+    if (!missed && !isNews && isSkipped) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
       if (now - HostRecord.learnedMs(at) > FADE_MS) this.fade(at, served.slot);
-      if (served.eventStream) {
-        if (attempt == 0) {
-          const expectedMs = t.expectedTtftMs(root.config, at);
-          root.stats.ttftError.record(relativeErrorPercent(expectedMs, t.ttftMs));
-        }
-        t.learnStream(root.config, at);
-      } else t.learnWhole(root.config, at);
+      if (served.eventStream) t.learnStream(root.config, at);
+      else t.learnWhole(root.config, at);
       HostRecord.setLearnedMs(at, now);
       if (reportedCached >= 0) {
         const clock = root.fleet.inFlight.clockTokens(served.slot);
@@ -273,10 +274,4 @@ export class Feedback {
       HostRecord.setMisses(at, 0);
     }
   }
-}
-
-/** |predicted − actual| / actual in whole percent, at most 1000. */
-function relativeErrorPercent(predicted: f64, actual: f64): u64 {
-  if (!(actual > 0)) return 0;
-  return <u64>Math.min((Math.abs(predicted - actual) / actual) * 100, 1000);
 }

@@ -57,6 +57,8 @@ export class Intake {
   /** −100..100, higher first; whether a header stated it. */
   priority: i32 = 0;
   hasPriority: bool = false;
+  /** It brought a routing header, which was removed. */
+  isSteered: bool = false;
   /** The client's own deadline for the answer, and its goal for the first token, from now: ms, 0 for none. */
   deadlineMs: f64 = 0;
   goalMs: f64 = 0;
@@ -80,6 +82,7 @@ export class Intake {
     this.hasPriority = false;
     this.deadlineMs = 0;
     this.goalMs = 0;
+    this.isSteered = false;
     const count = readPairs(HeaderMap.Request);
     if (count < 0) {
       removeHeader(HeaderMap.Request, config.routing.header);
@@ -93,7 +96,6 @@ export class Intake {
     let sessionRank = sessions.length;
     let post = false;
     let path = false;
-    let steered = false;
     for (let i = 0; i < count; i++) {
       const name = pairNamePtr(i);
       const length = pairNameLen(i);
@@ -150,12 +152,12 @@ export class Intake {
           this.hasPriority = true;
         }
       }
-      if (equalsText(name, length, routing)) steered = true;
+      if (equalsText(name, length, routing)) this.isSteered = true;
       else if (length >= OWN.len && equalBytes(name, OWN.len, OWN.ptr, OWN.len)) {
         if (!isRead(config, name, length)) removeNamed(HeaderMap.Request, name, length);
       }
     }
-    if (steered) removeHeader(HeaderMap.Request, routing);
+    if (this.isSteered) removeHeader(HeaderMap.Request, routing);
     this.inference = post && path;
     if (!this.hasPriority && path) {
       this.priority = pathPriority(config.admission, this.pathPtr, this.pathLen);

@@ -11,12 +11,12 @@ const STYLE: string =
   ".sums div{padding:.6rem .9rem;flex:1 1 9rem}.sums b{display:block;font-size:1.3rem;font-variant-numeric:tabular-nums}.sums span{color:var(--soft);font-size:.85rem}" +
   "table{border-collapse:separate;border-spacing:0;width:100%;font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:500;font-size:.85rem;vertical-align:bottom}" +
   "th,td{padding:.45rem .6rem;text-align:right;border-bottom:1px solid var(--line)}tr:last-child td{border-bottom:0}th:first-child,td:first-child{text-align:left}" +
-  "td{white-space:nowrap}th{max-width:6.5rem}td:first-child{font-weight:600}#whys th:last-child,#why td:last-child{text-align:left;max-width:none;white-space:normal;font-weight:400;color:var(--soft)}#why td:first-child{font-weight:400}" +
+  "td{white-space:nowrap}th{max-width:6.5rem}td:first-child{font-weight:600}.told th:last-child,.told td:last-child{text-align:left;max-width:none;white-space:normal;font-weight:400;color:var(--soft);width:55%}.told td:first-child{font-weight:400}" +
   ".bar{display:inline-block;width:3.5rem;height:.5rem;border-radius:4px;background:var(--line);margin-right:.5rem;vertical-align:middle;overflow:hidden}" +
-  ".bar i{display:block;height:100%;background:var(--bar)}.bad{color:var(--bad);font-weight:600}.good{color:var(--good)}" +
+  ".bar i{display:block;height:100%;background:var(--bar)}.num{display:inline-block;min-width:3.2rem}.bad{color:var(--bad);font-weight:600}.good{color:var(--good)}" +
   "@media(max-width:760px){body{padding:1rem}.sums div{flex-basis:7rem}table,tbody,tr,td{display:block}thead{display:none}tr{padding:.4rem 0;border-bottom:1px solid var(--line)}tr:last-child{border:0}" +
   "td,td:first-child{border:0;display:flex;justify-content:space-between;gap:1rem;padding:.2rem .8rem}td::before{content:attr(data-l);color:var(--soft);font-weight:400}" +
-  "#why td:first-child{font-weight:600}#why td:last-child{justify-content:end;text-align:right}#why td:last-child::before{content:none}}";
+  ".told td:first-child{font-weight:600}.told td:last-child{justify-content:end;text-align:right;width:auto}.told td:last-child::before{content:none}}";
 
 /** Reasons as people would say them; what is not named here is shown by its own name. */
 const REASONS: string =
@@ -33,25 +33,29 @@ const SCRIPT: string =
   "['KV in use',h=>share(h.kv_usage)],['cache filled',h=>share(h.capacity_tokens>0?Math.min(1,h.inserted_tokens/h.capacity_tokens):null)],['GPU',h=>share(h.gpu_utilization)]," +
   "['prefill, ms per 1k tokens',h=>fixed(h.prefill_ms_per_token===null?null:1000*h.prefill_ms_per_token,1)],['decode, ms per token',h=>fixed(h.decode_ms_per_token,1)]," +
   "['report age',h=>h.age_ms===null?'–':(h.age_ms/1000).toFixed(1)+' s']];" +
+  "const off=p=>p.observed>0?p.missed/p.observed:null,bias=p=>{if(!(p.observed>0))return'–';const b=Math.round(100*(p.predicted/p.observed-1));return b===0?'even':Math.abs(b)+' % too '+(b>0?'high':'low')};" +
+  "const guesses=[['prediction',g=>g[1]],['off by',g=>share(off(g[0]))],['on the whole',g=>bias(g[0])],['meaning',g=>g[2]]];" +
+  "const told={ttft_ms:['time to first token','from sending to the first byte of a streamed answer'],prompt_tokens:['prompt tokens','estimated from bytes; servers then report them'],output_tokens:['output tokens','from answers to requests alike; servers then report them']};" +
   "const reasons=[['reason',r=>r[0]],['requests',r=>n(r[1])],['share',r=>share(r[2])],['meaning',r=>why[r[0]]||'']];" +
   "function cell(label,v){const td=el('td'),s=el('span');td.dataset.l=label;td.append(s);if(v&&v.bar!==undefined){const b=el('span'),i=el('i');b.className='bar';" +
-  "i.style.width=Math.min(100,100*v.bar)+'%';b.append(i);s.append(b,Math.round(100*v.bar)+' %')}else if(v&&v.tone){s.className=v.tone;s.textContent=v.text}else s.textContent=v;return td}" +
+  "i.style.width=Math.min(100,100*v.bar)+'%';b.append(i);s.append(b,Object.assign(el('span',Math.round(100*v.bar)+' %'),{className:'num'}))}else if(v&&v.tone){s.className=v.tone;s.textContent=v.text}else s.textContent=v;return td}" +
   "const row=(columns,of)=>{const tr=el('tr');for(const[label,f]of columns)tr.append(cell(label,f(of)));return tr};" +
   "function sum(label,value){const d=el('div');d.append(el('b',value),el('span',label));return d}" +
-  "for(const[t,columns]of[['head',cols],['whyhead',reasons]])for(const[label]of columns)id(t).append(el('th',label));" +
+  "for(const[t,columns]of[['head',cols],['whyhead',reasons],['guesshead',guesses]])for(const[label]of columns)id(t).append(el('th',label));" +
   "async function show(){try{const r=await fetch(location.pathname.replace(/\\/$/,'')+'.json',{cache:'no-store'});if(!r.ok)throw Error('HTTP '+r.status);const d=await r.json();" +
   "id('note').textContent=d.hosts.length?'As this gateway sees its servers now; a dash means that it is not known.':'No server is known yet: see hosts and discovery in the configuration.';" +
   "const flight=d.hosts.reduce((a,h)=>a+h.in_flight,0),usable=d.hosts.filter(h=>h.usable).length,t=d.tokens;id('sums').replaceChildren(sum('servers usable',usable+' of '+d.hosts.length)," +
   "sum('requests in flight',n(flight)),sum('requests held',n(d.queue.length)),sum('prompt tokens expected in cache',percent(t.cached_expected,t.prompt)),sum('of these, found by servers',percent(t.cached_reported,t.cached_expected)),sum('known prefixes',n(d.table.entries)),...(d.peers.members?[sum('other gateways heard',d.peers.heard+' of '+d.peers.members)]:[]));" +
-  "id('rows').replaceChildren(...d.hosts.map(h=>row(cols,h)));const all=Object.values(d.decisions).reduce((a,b)=>a+b,0);" +
-  "id('why').replaceChildren(...Object.entries(d.decisions).filter(e=>e[1]>0).sort((a,b)=>b[1]-a[1]).map(e=>row(reasons,[...e,e[1]/all])));id('whys').hidden=all===0" +
+  "id('rows').replaceChildren(...d.hosts.sort((a,b)=>a.host.localeCompare(b.host,'en',{numeric:true})).map(h=>row(cols,h)));const all=Object.values(d.decisions).reduce((a,b)=>a+b,0);" +
+  "id('why').replaceChildren(...Object.entries(d.decisions).filter(e=>e[1]>0).sort((a,b)=>b[1]-a[1]).map(e=>row(reasons,[...e,e[1]/all])));id('whys').hidden=all===0;const seen=Object.entries(told).map(([k,v])=>[d.predictions[k],...v]).filter(g=>g[0].observed>0);id('guess').replaceChildren(...seen.map(g=>row(guesses,g)));id('guesses').hidden=seen.length===0" +
   "}catch(e){id('note').textContent='No data: '+e.message+'. Trying again.'}setTimeout(show,1000)}show()";
 
 export const PAGE: string =
   "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'><link rel=icon href='data:,'><title>warmroute</title><style>" +
   STYLE +
   "</style><h1>warmroute</h1><p id=note>Reading…</p><div class=sums id=sums></div><h2>Servers</h2><table><thead><tr id=head></tr></thead><tbody id=rows></tbody></table>" +
-  "<section id=whys hidden><h2>Requests by why their server was chosen</h2><table><thead><tr id=whyhead></tr></thead><tbody id=why></tbody></table></section><script>" +
+  "<section id=whys class=told hidden><h2>Requests by why their server was chosen</h2><table><thead><tr id=whyhead></tr></thead><tbody id=why></tbody></table></section>" +
+  "<section id=guesses class=told hidden><h2>How well it predicts, since Envoy started</h2><table><thead><tr id=guesshead></tr></thead><tbody id=guess></tbody></table></section><script>" +
   REASONS +
   SCRIPT +
   "</script></html>";

@@ -31,6 +31,7 @@ import { Poller } from "./poll";
 import { Pool } from "./pool";
 import { tellPrices } from "./reasoning";
 import { Status } from "./status";
+import { Steered } from "./steered";
 import { Phase, Stream } from "./stream";
 import { TICK_MS, Ticker } from "./ticker";
 
@@ -50,6 +51,7 @@ export class Root extends RootContext {
   readonly feedback: Feedback = new Feedback(this);
   readonly status: Status = new Status(this);
   readonly heed: Heed = new Heed(this);
+  readonly steered: Steered = new Steered(this);
   readonly admission: Admission = new Admission(this);
   readonly pool: Pool = new Pool(this);
   readonly heldStreams: Held = new Held(this);

@@ -7,6 +7,7 @@ import { REASONS, reasonName } from "../policy/reason";
 import { BUCKET_ENTRY } from "../state/layout";
 import { HostRecord } from "../state/hostrecord";
 import { factorOr1 } from "../cost/speed";
+import { Prediction } from "../stats/prediction";
 import { PAGE } from "./page";
 import { Root } from "./root";
 
@@ -63,7 +64,10 @@ export class Status {
       `"oldest_ms":${Math.round(root.fleet.peerLoads.oldestMs)}},` +
       `"decisions":{${this.decisions()}},` +
       `"tokens":{"prompt":${stats.promptTokens.get()},"cached_expected":${stats.expectedCached.get()},` +
-      `"cached_reported":${stats.reportedCached.get()}}}`
+      `"cached_reported":${stats.reportedCached.get()}},` +
+      `"predictions":{"ttft_ms":${prediction(stats.ttftPrediction)},` +
+      `"prompt_tokens":${prediction(stats.promptPrediction)},` +
+      `"output_tokens":${prediction(stats.outputPrediction)}}}`
     );
   }
 
@@ -110,6 +114,12 @@ export class Status {
 }
 
 const JSON_SUFFIX: Text = text(".json");
+
+/** Sums over what was predicted and then seen, of all workers. */
+function prediction(sums: Prediction): string {
+  const predicted = sums.predicted.get();
+  return `{"predicted":${predicted},"observed":${sums.observed.get()},"missed":${sums.missed.get()}}`;
+}
 
 /** A number as JSON, null where it isn't known. */
 function orNull(isKnown: bool, value: f64): string {

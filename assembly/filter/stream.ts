@@ -66,6 +66,7 @@ export class Stream extends StreamContext {
       root.stats.internalErrors.add(1);
       return HeadersStatus.Continue;
     }
+    if (intake.isSteered) root.steered.removed();
     if (intake.isGet && root.status.answer(intake.pathPtr, intake.pathLen)) {
       return HeadersStatus.StopIteration;
     }

@@ -46,6 +46,11 @@ export class Timing {
     return this.queuedMs(at) + ownMs + this.firstStepMs(config, at);
   }
 
+  /** Time to the first token as it was expected when the host was chosen, with the prompt's own prefill as expected then, ms. */
+  promisedTtftMs(config: Config, at: usize, prefillMs: f64): f64 {
+    return this.waitMs + prefillMs + this.firstStepMs(config, at);
+  }
+
   /** Whether the whole answer took quite another time than the record's factors say. */
   isOdd(config: Config, at: usize): bool {
     const decodeMs = this.outputTokens * this.stepMs(config, at);

@@ -37,6 +37,13 @@ export class Counter {
     return new Counter(define(MetricType.Counter, name));
   }
 
+  /** One that shows from the start, at zero. Allocates: define once, at start. */
+  static zero(name: string): Counter {
+    const counter = Counter.define(name);
+    counter.add(0);
+    return counter;
+  }
+
   /** @param n ≥ 0 */
   add(n: i64): void {
     if (this.id) proxy_increment_metric(this.id, n);

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from "../host/stats";
 import { FAULTS, faultName } from "../peers/check";
 import { FIRST_REJECTION, REASONS, reasonName } from "../policy/reason";
+import { Prediction } from "./prediction";
 
 /**
  * Everything an operator can see, under the names of the README's table. Labels are parts of the name that the bootstrap's
@@ -26,6 +27,8 @@ export class Stats {
   readonly headersNotHeld: Counter = zero("headers_not_held_total");
   /** Requests that another host served than the one chosen, though no try had failed: Envoy doesn't follow the choice. */
   readonly choicesIgnored: Counter = zero("choices_ignored_total");
+  /** Requests that brought a routing header of their own, which was removed. */
+  readonly headersRemoved: Counter = zero("headers_removed_total");
   readonly queueLength: Gauge = Gauge.define("warmroute.queue_length");
   /** Gateways that are to be heard, and that are. */
   readonly peers: Gauge = Gauge.define("warmroute.peers");
@@ -39,10 +42,10 @@ export class Stats {
   /** Messages that brought no good answer. */
   readonly peerFailures: Counter = zero("peer_messages_failed_total");
   private peerFaults: StaticArray<Counter> = new StaticArray<Counter>(FAULTS);
-  /** Whole percent by which predictions missed what answers reported. */
-  readonly promptError: Histogram = Histogram.define("warmroute.prompt_tokens_error_percent");
-  readonly outputError: Histogram = Histogram.define("warmroute.output_tokens_error_percent");
-  readonly ttftError: Histogram = Histogram.define("warmroute.ttft_error_percent");
+  /** By how much predictions missed: tokens that answers report; the time from sending to the first byte of streamed answers. */
+  readonly promptPrediction: Prediction = new Prediction("prompt_tokens");
+  readonly outputPrediction: Prediction = new Prediction("output_tokens");
+  readonly ttftPrediction: Prediction = new Prediction("ttft", "_ms");
   /** Of streamed answers, from the end of the request's body to the first byte, the wait here included, ms. */
   readonly ttft: Histogram = Histogram.define("warmroute.ttft_ms");
   readonly queueWait: Histogram = Histogram.define("warmroute.queue_wait_ms");
@@ -90,7 +93,5 @@ export class Stats {
 
 /** A counter that shows from the start. */
 function zero(name: string): Counter {
-  const counter = Counter.define("warmroute." + name);
-  counter.add(0);
-  return counter;
+  return Counter.zero("warmroute." + name);
 }

@@ -25,8 +25,11 @@ test("what isn't inference is never paused and carries no routing header of the 
   }
 });
 
-test("a client's routing header is removed on opaque and malformed requests too", () => {
+test("a client's routing header is removed on opaque and malformed requests too, counted, and told once", () => {
   const gateway = new Gateway([]);
+  gateway.send("{broken");
+  const removed = () => gateway.host.metrics.counter("warmroute.headers_removed_total");
+  assert.equal(removed(), 0);
   for (const headers of [
     { [ROUTING]: "10.9.9.9:1", "content-encoding": "gzip" },
     { [ROUTING]: "10.9.9.9:1" },
@@ -34,6 +37,13 @@ test("a client's routing header is removed on opaque and malformed requests too"
     const exchange = gateway.send("{broken", { headers });
     assert.equal(exchange.stream.headers.get(ROUTING), undefined);
   }
+  assert.equal(removed(), 2);
+  const told = gateway.host.logs.filter(({ message }) => message.includes("routing.header"));
+  assert.equal(told.length, 1);
+  assert.match(
+    told[0]?.message ?? "",
+    /request_headers_to_remove: \[x-gateway-destination-endpoint\]/,
+  );
 });
 
 test("in flight: counted once each way, whatever the end (BC-24)", () => {

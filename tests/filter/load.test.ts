@@ -242,5 +242,12 @@ test("prediction errors are counted: tokens, lengths, time to the first token", 
     const samples = metrics.histogram(`warmroute.${name}_error_percent`);
     assert.ok((samples?.count ?? 0) >= 20, `${name}: ${samples?.count}`);
     assert.ok((samples?.sum ?? 0) / (samples?.count ?? 1) < 100, `${name}: ${samples?.sum}`);
+    const unit = name === "ttft" ? "_ms" : "";
+    const sum = (what: string) => metrics.counter(`warmroute.${name}_${what}${unit}_total`) ?? 0;
+    const [predicted, observed, missed] = [sum("predicted"), sum("observed"), sum("missed")];
+    assert.ok(observed > 0 && missed < observed, `${name}: ${missed} of ${observed}`);
+    // Sums of whole numbers: each is rounded by half at most.
+    const rounding = 1.5 * (samples?.count ?? 0);
+    assert.ok(Math.abs(predicted - observed) <= missed + rounding, `${name}: ${predicted}`);
   }
 });

@@ -56,6 +56,10 @@ test("status: reports and learned speeds show", () => {
   assert.equal(data.decisions.queue_full, 0);
   assert.ok(data.tokens.prompt > 0);
   assert.equal(data.tokens.cached_expected, 0);
+  const { ttft_ms: ttft, prompt_tokens: prompt, output_tokens: output } = data.predictions;
+  assert.deepEqual(ttft, { predicted: 0, observed: 0, missed: 0 });
+  assert.equal(prompt.missed, Math.abs(prompt.predicted - prompt.observed));
+  assert.ok(prompt.observed > 0 && output.observed > 0);
   const [host] = data.hosts;
   assert.equal(host.running, 3);
   assert.equal(host.waiting, 1);

@@ -3,7 +3,8 @@ import * as dashboard from "@grafana/grafana-foundation-sdk/dashboard";
 import { DataqueryBuilder } from "@grafana/grafana-foundation-sdk/prometheus";
 import { PanelBuilder as StatBuilder } from "@grafana/grafana-foundation-sdk/stat";
 import { PanelBuilder as TimeseriesBuilder } from "@grafana/grafana-foundation-sdk/timeseries";
-import { type PanelPlan, ROWS } from "./panels.ts";
+import type { PanelPlan } from "./plan.ts";
+import { ROWS } from "./rows/index.ts";
 
 const COLUMNS = 24;
 const FIGURE_LINES = 4;

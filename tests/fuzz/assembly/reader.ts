@@ -98,7 +98,7 @@ export function toolsBytes(): u32 {
   return facts.toolsBytes;
 }
 export function hasTools(): bool {
-  return facts.hasTools;
+  return facts.toolsHash != 0;
 }
 export function toolsHash(): u64 {
   return facts.toolsHash;
