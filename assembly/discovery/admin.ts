@@ -9,7 +9,9 @@ export { MAX_CLUSTER_HOSTS };
 /** Longest string that is compared; longer ones equal nothing known. */
 const STRING_BYTES: i32 = 512;
 
-const RQ_ACTIVE = text("rq_active");
+/** Requests that a host was handed: those that were sent there, and those that wait for a connection. */
+const RQ_TOTAL = text("rq_total");
+const RQ_PENDING = text("rq_pending_active");
 const DEGRADED_STATUS = text("DEGRADED");
 
 /** Values of `eds_health_status` with which Envoy itself sends nothing to a host. */
@@ -22,7 +24,7 @@ const MAX_PLACES: i32 = 10;
  *
  *   {"cluster_statuses":[{"name":"llm","host_statuses":[
  *     {"address":{"socket_address":{"address":"10.0.0.1","port_value":8000}},
- *      "stats":[{"type":"GAUGE","value":"3","name":"rq_active"}],
+ *      "stats":[{"value":"3","name":"rq_total"}],
  *      "health_status":{"failed_active_health_check":true,"eds_health_status":"HEALTHY"}}]}]}
  *
  * Keys may come in any order, a cluster's name after its hosts too. Hosts without ip and port
@@ -52,8 +54,8 @@ export class ClustersReader extends JsonSink {
   private port: i64 = -1;
   private usableNow: bool = true;
   private degradedNow: bool = false;
-  private activeNow: i64 = 0;
-  private statIsActive: bool = false;
+  private requestsNow: i64 = 0;
+  private statCounts: bool = false;
   private statValue: i64 = 0;
 
   constructor() {
@@ -118,9 +120,9 @@ export class ClustersReader extends JsonSink {
     return this.hosts.degraded(i);
   }
 
-  /** Requests that this Envoy has at host i now. */
-  activeRequests(i: i32): i32 {
-    return this.hosts.activeRequests(i);
+  /** Requests that this Envoy has handed to host i so far. */
+  requests(i: i32): i64 {
+    return this.hosts.requests(i);
   }
 
   private get place(): Place {
@@ -147,9 +149,9 @@ export class ClustersReader extends JsonSink {
       this.port = -1;
       this.usableNow = true;
       this.degradedNow = false;
-      this.activeNow = 0;
+      this.requestsNow = 0;
     } else if (place == Place.Stat) {
-      this.statIsActive = false;
+      this.statCounts = false;
       this.statValue = 0;
     }
   }
@@ -162,7 +164,7 @@ export class ClustersReader extends JsonSink {
     const place = this.place;
     this.depth--;
     if (place == Place.Host) this.keepHost();
-    else if (place == Place.Stat && this.statIsActive) this.activeNow = this.statValue;
+    else if (place == Place.Stat && this.statCounts) this.requestsNow += this.statValue;
     else if (place == Place.Cluster) {
       if (this.isTarget) this.seen = true;
       else this.hosts.truncate(this.base, this.baseLeft);
@@ -223,7 +225,7 @@ export class ClustersReader extends JsonSink {
     switch (this.item) {
       case Item.Name:
         if (this.place == Place.Cluster) this.isTarget = equalsText(ptr, len, this.target);
-        else this.statIsActive = equalsText(ptr, len, RQ_ACTIVE);
+        else this.statCounts = equalsText(ptr, len, RQ_TOTAL) || equalsText(ptr, len, RQ_PENDING);
         break;
       case Item.Ip:
         if (len > ADDRESS_BYTES - 8) break;
@@ -262,7 +264,7 @@ export class ClustersReader extends JsonSink {
       <i32>port,
       this.usableNow,
       this.degradedNow,
-      this.activeNow,
+      this.requestsNow,
     );
   }
 }

@@ -16,7 +16,7 @@ export class ClusterHosts {
   private addressLens: StaticArray<i32> = new StaticArray<i32>(MAX_CLUSTER_HOSTS);
   private usables: StaticArray<bool> = new StaticArray<bool>(MAX_CLUSTER_HOSTS);
   private degradeds: StaticArray<bool> = new StaticArray<bool>(MAX_CLUSTER_HOSTS);
-  private actives: StaticArray<i32> = new StaticArray<i32>(MAX_CLUSTER_HOSTS);
+  private requestCounts: StaticArray<i64> = new StaticArray<i64>(MAX_CLUSTER_HOSTS);
 
   /** Forgets all hosts from `count` on. */
   truncate(count: i32, left: i32): void {
@@ -28,8 +28,9 @@ export class ClusterHosts {
    * Adds a host.
    * @param ipLen at most ADDRESS_BYTES − 8
    * @param port 1..65535
+   * @param requests handed to it so far
    */
-  add(ip: usize, ipLen: i32, port: i32, usable: bool, degraded: bool, active: i64): void {
+  add(ip: usize, ipLen: i32, port: i32, usable: bool, degraded: bool, requests: i64): void {
     if (this.count >= MAX_CLUSTER_HOSTS) {
       this.left++;
       return;
@@ -38,7 +39,7 @@ export class ClusterHosts {
     unchecked((this.addressLens[at] = writeAddress(this.addressPtr(at), ip, ipLen, port)));
     unchecked((this.usables[at] = usable));
     unchecked((this.degradeds[at] = degraded));
-    unchecked((this.actives[at] = <i32>min<i64>(active, i32.MAX_VALUE)));
+    unchecked((this.requestCounts[at] = requests));
   }
 
   addressPtr(i: i32): usize {
@@ -57,8 +58,8 @@ export class ClusterHosts {
     return unchecked(this.degradeds[i]);
   }
 
-  activeRequests(i: i32): i32 {
-    return unchecked(this.actives[i]);
+  requests(i: i32): i64 {
+    return unchecked(this.requestCounts[i]);
   }
 }
 

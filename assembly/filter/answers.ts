@@ -21,6 +21,8 @@ const UPSTREAM = text("upstream_");
 const OVERFLOW = text("overflow");
 const UPSTREAM_RESET = text("upstream_reset");
 
+/** Tries of one request: more than any policy allows. */
+const MAX_TRIES: u64 = 1000;
 /** A day: longer is the clock's doing, ms. */
 const MAX_TTFT_MS: f64 = 86_400_000;
 
@@ -34,6 +36,7 @@ export class Answers {
   headers(stream: Stream, endOfStream: bool): void {
     const root = this.root;
     if (stream.phase == Phase.Passing) {
+      this.countTries();
       root.explain.respond(stream, false);
       return;
     }
@@ -47,6 +50,7 @@ export class Answers {
     const actual = local ? -1 : this.actualHost(now);
     this.settle(stream, actual, now);
     if (local) {
+      this.countTries();
       if (served.slot >= 0 && this.isUpstreamsFault())
         root.health.failed(served.slot, FailureCause.Connect, now);
     } else if (actual >= 0 && isPushBack(head)) {
@@ -125,7 +129,7 @@ export class Answers {
     if (enforced) {
       served.fellBack = true;
       d.reason = Reason.Fallback;
-      if (this.isFirstTry()) {
+      if (this.countTries() == 1) {
         root.heed.passedOver(d.choice.slots[0], actual);
       } else {
         served.retried = true;
@@ -135,7 +139,7 @@ export class Answers {
           root.health.failed(d.choice.slots[i], FailureCause.Connect, now);
         }
       }
-    }
+    } else this.countTries();
     if (served.slot >= 0) {
       root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, d.isStream, now);
       root.decider.displace(d, served.slot);
@@ -153,9 +157,12 @@ export class Answers {
     return slot;
   }
 
-  /** Whether Envoy says that it tried one host only. */
-  private isFirstTry(): bool {
-    return getProperty(ATTEMPTS) && outLen == 8 && load<u64>(outPtr) == 1;
+  /** How many hosts Envoy says that it tried, 0 if it doesn't; counts all but the first. */
+  private countTries(): i32 {
+    if (!getProperty(ATTEMPTS) || outLen != 8) return 0;
+    const tries = <i32>min<u64>(load<u64>(outPtr), MAX_TRIES);
+    this.root.tries += max(tries - 1, 0);
+    return tries;
   }
 
   private isFromUpstream(): bool {

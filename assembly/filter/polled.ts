@@ -7,6 +7,7 @@ import { MetricNameTable } from "../metrics/names";
 import { MetricsReader } from "../metrics/report";
 import { MAX_HOSTS } from "../state/layout";
 import { Discovered } from "./discovered";
+import { Past } from "./past";
 import { DirectoryMatcher, Reports } from "./reports";
 import { Root } from "./root";
 
@@ -20,6 +21,7 @@ export class Polled {
   private matcher: DirectoryMatcher;
   private reports: Reports;
   private discovered: Discovered;
+  private past: Past;
 
   constructor(private root: Root) {
     const fleet = root.fleet;
@@ -29,6 +31,7 @@ export class Polled {
     this.matcher = matcher;
     this.reports = new Reports(fleet, root.health);
     this.discovered = new Discovered(fleet.hosts);
+    this.past = new Past(root);
     this.names.replaceAll(config.metrics.names.bySignal);
   }
 
@@ -77,6 +80,7 @@ export class Polled {
     const config = this.root.config;
     if (!this.readCluster(config.discovery.targetCluster, size)) return false;
     this.discovered.take(this.clusters, nowMs);
+    this.past.take(this.clusters, nowMs);
     const peers = config.peers;
     if (peers.cluster.len == 0 || peers.hosts.length > 0) return true;
     // Of the gateways' own cluster nothing may be there yet.

@@ -58,9 +58,11 @@ export class Root extends RootContext {
   readonly ticker: Ticker = new Ticker();
   /** The plugin's root id. */
   namespace: string = "";
-  /** Set when the first configuration is taken; streams exist only afterwards. */
+  /** Tries at servers since the last tick. */
+  tries: i32 = 0;
   /** Body fields that name a session, as the body reader takes them. */
   bodyFields: BodyFields = new BodyFields([]);
+  /** Set when the first configuration is taken; streams exist only afterwards. */
   private fleetOrNull: Fleet | null = null;
   private healthOrNull: Health | null = null;
   private deciderOrNull: Decider | null = null;
@@ -162,6 +164,7 @@ export class Root extends RootContext {
   /** Sets the header that carries the choice, and counts the request on its host. */
   dispatch(stream: Stream, now: f64): void {
     const d = stream.decision;
+    this.tries++;
     stream.served.sentMs = now;
     if (d.choice.count > 0 && this.config.routing.mode == RoutingMode.Enforce) {
       const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
@@ -320,6 +323,8 @@ export class Root extends RootContext {
     const locations = this.fleet.locations;
     const filled = locations.filled;
     const evicted = locations.evicted;
+    if (this.tries > 0) this.stats.tries.add(this.tries);
+    this.tries = 0;
     if (filled != this.filledSeen) this.stats.tableEntries.add(<i64>(filled - this.filledSeen));
     if (evicted != this.evictedSeen)
       this.stats.tableEvictions.add(<i64>(evicted - this.evictedSeen));

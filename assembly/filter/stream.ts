@@ -64,13 +64,17 @@ export class Stream extends StreamContext {
     const intake = root.intake;
     if (!intake.read(root.config)) {
       root.stats.internalErrors.add(1);
+      root.tries++;
       return HeadersStatus.Continue;
     }
     if (intake.isSteered) root.steered.removed();
     if (intake.isGet && root.status.answer(intake.pathPtr, intake.pathLen)) {
       return HeadersStatus.StopIteration;
     }
-    if (!intake.inference || endOfStream) return HeadersStatus.Continue;
+    if (!intake.inference || endOfStream) {
+      root.tries++;
+      return HeadersStatus.Continue;
+    }
     const d = this.decision;
     d.apiHash = intake.apiHash;
     d.isResponses = intake.isResponses;

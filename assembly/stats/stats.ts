@@ -29,6 +29,10 @@ export class Stats {
   readonly choicesIgnored: Counter = zero("choices_ignored_total");
   /** Requests that brought a routing header of their own, which was removed. */
   readonly headersRemoved: Counter = zero("headers_removed_total");
+  /** Requests that were let through to servers, and their further tries as far as they show. */
+  readonly tries: Counter = zero("tries_total");
+  /** Requests that reached the servers past this filter. */
+  readonly outsideRequests: Counter = zero("outside_requests_total");
   readonly queueLength: Gauge = Gauge.define("warmroute.queue_length");
   /** Gateways that are to be heard, and that are. */
   readonly peers: Gauge = Gauge.define("warmroute.peers");

@@ -5,8 +5,13 @@ import type { Configuration } from "../e2e/harness.ts";
 export interface Mistake {
   name: string;
   configuration?: Configuration;
-  edit?: (yaml: string) => string;
+  /** @param port a free one */
+  edit?: (yaml: string, port: number) => string;
   envoy?: Partial<EnvoyOptions>;
+  /** Headers of each request. */
+  headers?: Record<string, string>;
+  /** Requests go to the free port of `edit`, too. */
+  isPast?: boolean;
   /** In Envoy's log, within a minute: what is wrong, where, what was expected. */
   log: RegExp[];
   /** A statistic that counts it. */
@@ -27,6 +32,18 @@ export function deadCluster(name: string): string {
     `        cluster_name: ${name}\n        endpoints:\n          - lb_endpoints:\n` +
     `              - endpoint: { address: { socket_address: { ${address} } } }\n`
   );
+}
+
+/** A further listener that leads to the servers without the filter. */
+export function bypass(yaml: string, port: number): string {
+  const from = yaml.indexOf("    - name: llm\n");
+  const to = yaml.indexOf("  clusters:\n");
+  const copy = yaml
+    .slice(from, to)
+    .replace("- name: llm\n", "- name: bypass\n")
+    .replace(/port_value: \d+/, `port_value: ${port}`)
+    .replace(/^ {18}# <filter>\n[\s\S]*?^ {18}# <\/filter>\n/m, "");
+  return yaml.slice(0, to) + copy + yaml.slice(to);
 }
 
 /** The cluster `llm` without its load balancing policy: Envoy's round robin. */
@@ -118,6 +135,29 @@ export const MISTAKES: Mistake[] = [
     checks: [
       ["choice is followed", "fail", /x-llm-host.*x-gateway-destination-endpoint/],
       ["choices followed", "fail", /\d+ of \d+/],
+    ],
+  },
+  {
+    name: "a header nobody strips: clients send it",
+    headers: { "X-Gateway-Destination-Endpoint": NOBODY },
+    log: [
+      /routing\.header: a request came with a x-gateway-destination-endpoint .*request_headers_to_remove/,
+    ],
+    statistic: "warmroute_headers_removed_total",
+    checks: [["nobody else chooses", "warn", /\d+ requests .*strip it/]],
+  },
+  {
+    name: "a header nobody strips: a way to the servers leads past the filter",
+    configuration: { discovery: { source: "envoy_admin", ...POLLS } },
+    edit: bypass,
+    isPast: true,
+    log: [
+      /\d+ of the last \d+ requests to cluster llm came past this filter; .*request_headers_to_remove: \[x-gateway-destination-endpoint\]/,
+    ],
+    statistic: "warmroute_outside_requests_total",
+    checks: [
+      ["header is stripped", "warn", /listener bypass to cluster llm/],
+      ["all requests are seen", "warn", /\d+ reached the servers past the filter/],
     ],
   },
   {

@@ -8,7 +8,7 @@ import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { ROOT } from "../../tools/paths.ts";
 import { gateway, merge, post } from "../e2e/harness.ts";
 import { startServers } from "../llm/fleet.ts";
-import { MISTAKES } from "./errors.ts";
+import { bypass, MISTAKES } from "./errors.ts";
 
 const fleet = await startServers(3, { timeScale: 50 });
 after(() => fleet.stop());
@@ -19,10 +19,10 @@ const WATCH_MS = 1000;
 
 let serial = 0;
 
-async function ask(envoy: EnvoyProcess): Promise<void> {
+async function ask(port: number, headers: Record<string, string> = {}): Promise<void> {
   const content = `Question ${serial++}`;
   const body = { model: "m", messages: [{ role: "user", content }], max_tokens: 2 };
-  assert.equal((await post(envoy.port, body)).status, 200);
+  assert.equal((await post(port, body, { headers })).status, 200);
 }
 
 const adminOf = ({ adminPort }: EnvoyProcess) => `http://127.0.0.1:${adminPort}`;
@@ -39,13 +39,13 @@ function doctor(...args: string[]) {
 
 test("at debug level the log tells what each server would take", async () => {
   const envoy = await gateway(fleet.addresses);
-  await ask(envoy);
+  await ask(envoy.port);
   assert.doesNotMatch(envoy.log(), / prefill of /);
   await fetch(`${adminOf(envoy)}/logging?wasm=debug`, { method: "POST" });
   const price = String.raw`127\.0\.0\.1:\d+ \d+ ms = \d+ wait \+ \d+ prefill of \d+ \+ \d+ answer`;
   const line = new RegExp(`warmroute: \\d+ tokens, cold: ${price}.* \\| ${price}.* \\| ${price}`);
   for (let i = 0; i < 100 && !line.test(envoy.log()); i++) {
-    await ask(envoy);
+    await ask(envoy.port);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   assert.match(envoy.log(), line);
@@ -59,7 +59,7 @@ test("the doctor finds nothing wrong with what ships", async () => {
     { discovery: { source: "envoy_admin" }, metrics: { source: "hosts" } },
     { edit: (yaml) => operators(yaml, port, STATUS_PATH) },
   );
-  for (let i = 0; i < 30; i++) await ask(envoy);
+  for (let i = 0; i < 30; i++) await ask(envoy.port);
   const { status, stdout } = await doctor("--admin", adminOf(envoy), "--seconds", "2");
   assert.equal(status, 0, stdout);
   assert.match(stdout, /ok {2} +Envoy +version \d+\.\d+\.\d+, live/);
@@ -81,18 +81,6 @@ test("the doctor finds nothing wrong with what ships", async () => {
   }
 });
 
-/** A further listener that leads to the servers without the filter. */
-function bypass(yaml: string, port: number): string {
-  const from = yaml.indexOf("    - name: llm\n");
-  const to = yaml.indexOf("  clusters:\n");
-  const copy = yaml
-    .slice(from, to)
-    .replace("- name: llm\n", "- name: bypass\n")
-    .replace(/port_value: \d+/, `port_value: ${port}`)
-    .replace(/^ {18}# <filter>\n[\s\S]*?^ {18}# <\/filter>\n/m, "");
-  return yaml.slice(0, to) + copy + yaml.slice(to);
-}
-
 test("what works, but not well, is a warning", async () => {
   const [port = 0] = await freePorts(1);
   const envoy = await gateway(
@@ -108,7 +96,7 @@ test("what works, but not well, is a warning", async () => {
           .replace("request_body_buffer_limit: 2228224", "request_body_buffer_limit: 1048576"),
     },
   );
-  for (let i = 0; i < 3; i++) await ask(envoy);
+  for (let i = 0; i < 3; i++) await ask(envoy.port);
   const findings = await examine(adminOf(envoy), 0);
   const level = (wanted: string) => findings.filter((finding) => finding.level === wanted);
   assert.deepEqual(level("fail"), []);
@@ -121,16 +109,19 @@ test("what works, but not well, is a warning", async () => {
   await envoy.stop();
 });
 
-for (const { name, configuration = {}, edit, envoy: options, log, statistic, checks } of MISTAKES) {
+for (const mistake of MISTAKES) {
+  const { name, configuration = {}, edit, envoy: options, log, statistic, checks } = mistake;
   test(`${name}: log and doctor say what to do, and requests are served`, async () => {
+    const [port = 0] = await freePorts(1);
     const envoy = await gateway(fleet.addresses, merge({ debug_headers: false }, configuration), {
       ...options,
-      ...(edit === undefined ? {} : { edit }),
+      ...(edit === undefined ? {} : { edit: (yaml: string) => edit(yaml, port) }),
     });
     const deadline = Date.now() + NOTICED_MS;
     while (!log.every((line) => line.test(envoy.log()))) {
       assert.ok(Date.now() < deadline, `in vain for ${log}: ${envoy.log()}`);
-      await ask(envoy);
+      await ask(envoy.port, mistake.headers);
+      if (mistake.isPast) await ask(port);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     const stats = await envoy.stats();

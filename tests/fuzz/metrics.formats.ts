@@ -241,18 +241,18 @@ test("ORCA load reports", () => {
 test("Envoy's clusters", () => {
   const bytes = fixture("clusters.json");
   const llm = readers.clusters(bytes);
-  const host = (address: string, usable: boolean, active = 0, degraded = false) => ({
+  const host = (address: string, usable: boolean, requests = 0, degraded = false) => ({
     address,
     usable,
     degraded,
-    active,
+    requests,
   });
   assert.deepEqual(llm, [
-    host("127.0.0.1:19912", true, 3),
+    host("127.0.0.1:19912", true, 41),
     host("127.0.0.1:19913", false),
     host("[::1]:19914", false),
     host("127.0.0.1:19914", false),
-    host("127.0.0.1:19915", false, 3),
+    host("127.0.0.1:19915", false, 41),
   ]);
   assert.deepEqual(readers.clusters(bytes, [], "degraded"), [
     host("127.0.0.1:19912", true, 0, true),

@@ -221,7 +221,8 @@ test("cluster lists, as JSON.parse reads them", () => {
       },
       stats: [
         { name: "cx_active", type: "GAUGE", value: "9" },
-        { name: "rq_active", type: "GAUGE", value: String(random.below(40)) },
+        { name: "rq_total", value: String(random.below(40)) },
+        { name: "rq_pending_active", type: "GAUGE", value: String(random.below(9)) },
       ],
       health_status: {
         eds_health_status: random.pick(["HEALTHY", "UNHEALTHY", "DRAINING", "DEGRADED", "UNKNOWN"]),
@@ -247,15 +248,17 @@ test("cluster lists, as JSON.parse reads them", () => {
             !["UNHEALTHY", "DRAINING"].includes(health.eds_health_status) &&
             !health.failed_active_health_check &&
             !health.failed_outlier_check;
-          const active = Number(stats.find(({ name }) => name === "rq_active")?.value);
-          return [`${ip}:${port}`, `${usable} ${active}`] as const;
+          const statistic = (wanted: string) =>
+            Number(stats.find(({ name }) => name === wanted)?.value);
+          const requests = statistic("rq_total") + statistic("rq_pending_active");
+          return [`${ip}:${port}`, `${usable} ${requests}`] as const;
         },
       ),
     );
     const bytes = encode(text);
     const got = readers.clusters(bytes, cutsOf(bytes.length, random)) ?? [];
     assert.deepEqual(
-      new Map(got.map(({ address, usable, active }) => [address, `${usable} ${active}`])),
+      new Map(got.map(({ address, usable, requests }) => [address, `${usable} ${requests}`])),
       want,
       text,
     );

@@ -63,7 +63,7 @@ export interface ClusterHost {
   address: string;
   usable: boolean;
   degraded: boolean;
-  active: number;
+  requests: number;
 }
 
 export interface Usage {
@@ -171,7 +171,7 @@ export class Readers {
         address: new TextDecoder().decode(address),
         usable: (bits & 1) !== 0,
         degraded: (bits & 2) !== 0,
-        active: bits >> 2,
+        requests: bits >> 2,
       };
     });
   }

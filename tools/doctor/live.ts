@@ -26,6 +26,7 @@ export function checkLive(filters: FilterSetup[], now: Snapshot): Finding[] {
     requests(stats),
     ...read(stats),
     ...ignored(stats),
+    ...foreign(filters, stats),
     ...polls(filters, now),
     ...cache(stats),
     inner(stats),
@@ -77,6 +78,25 @@ function ignored(stats: Stats): Finding[] {
   const remedy =
     "See «choice is followed» and «hosts are members» above; some are normal while servers leave.";
   return [passed > 0.1 * all ? fail(name, says, remedy) : warn(name, says, remedy)];
+}
+
+/** Choices that aren't the filter's, and requests that it never saw. */
+function foreign(filters: FilterSetup[], stats: Stats): Finding[] {
+  const found: Finding[] = [];
+  const headers = [...new Set(filters.map(({ settings }) => settings.routing.header))].join(", ");
+  const removed = count(stats, "headers_removed_total");
+  if (removed > 0) {
+    const remedy = `If clients send it, strip it at the edge; if an endpoint picker before the filter sets it, keep one of the two.`;
+    const says = `${removed} requests brought ${headers} along, which was removed`;
+    found.push(warn("nobody else chooses", says, remedy));
+  }
+  const outside = count(stats, "outside_requests_total");
+  if (outside > 0) {
+    const remedy = `See «header is stripped» above: give that listener the filter, or its routes request_headers_to_remove: [${headers}].`;
+    const says = `${outside} reached the servers past the filter`;
+    found.push(warn("all requests are seen", says, remedy));
+  }
+  return found;
 }
 
 /** Polls are looked at over the time that was watched: what failed yesterday is no fault now. */

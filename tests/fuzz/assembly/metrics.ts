@@ -169,10 +169,10 @@ export function clusterAddressLength(i: i32): i32 {
   return clusters.addressLen(i);
 }
 
-/** Bits: 1 usable, 2 degraded; the active requests above them. */
+/** Bits: 1 usable, 2 degraded; the requests handed there above them. */
 export function clusterHost(i: i32): i32 {
   const health = (clusters.usable(i) ? 1 : 0) | (clusters.degraded(i) ? 2 : 0);
-  return (clusters.activeRequests(i) << 2) | health;
+  return (<i32>clusters.requests(i) << 2) | health;
 }
 
 const usage = new UsageReader();

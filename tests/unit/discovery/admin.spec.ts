@@ -4,11 +4,11 @@ import { ClustersReader, MAX_CLUSTER_HOSTS } from "../../../assembly/discovery/a
 const reader = new ClustersReader();
 const LLM = text("llm");
 
-function host(ip: string, port: i32, health: string = "", active: i32 = 0): string {
+function host(ip: string, port: i32, health: string = "", requests: i32 = 0): string {
   return (
-    '{"stats":[{"name":"rq_total","value":"9"},{"value":"' +
-    active.toString() +
-    '","name":"rq_active"}],"health_status":{' +
+    '{"stats":[{"name":"cx_total","value":"9"},{"value":"' +
+    requests.toString() +
+    '","name":"rq_total"}],"health_status":{' +
     health +
     '},"address":{"socket_address":{"port_value":' +
     port.toString() +
@@ -44,14 +44,14 @@ function shown(): string {
       (i == 0 ? "" : " ") + String.UTF8.decodeUnsafe(reader.addressPtr(i), reader.addressLen(i));
     if (!reader.usable(i)) out += "!";
     if (reader.degraded(i)) out += "~";
-    const active = reader.activeRequests(i);
-    if (active > 0) out += "+" + active.toString();
+    const requests = reader.requests(i);
+    if (requests > 0) out += "+" + requests.toString();
   }
   return out;
 }
 
 describe("Envoy's clusters", () => {
-  it("reads addresses and active requests", () => {
+  it("reads addresses and how many requests were handed there", () => {
     const hosts = host("10.0.0.1", 8000, "", 7) + "," + host("fd00::1", 80);
     expect(read(answer(hosts))).toBe(true);
     expect(shown()).toBe("10.0.0.1:8000+7 [fd00::1]:80");
