@@ -1,6 +1,7 @@
 import { appendRun, BLOCK_TOKENS, takeBlocks } from "../../llm/runs.ts";
 import { Random } from "../random.ts";
 import { type Message, type Workload, WorkloadBuilder, type WorkRequest } from "../workload.ts";
+import { grownMessages } from "./grown.ts";
 
 interface Session {
   session: string;
@@ -62,7 +63,7 @@ function addSession(builder: WorkloadBuilder, session: Session, startMs: number)
     const messages =
       from === undefined
         ? firstMessages(session, full)
-        : laterMessages(from.messages, sharedBlocks, full, Math.round(from.outputTokens / 16));
+        : grownMessages(from, sharedBlocks, full, "tool");
     const last = added.at(-1);
     added.push(
       builder.add({
@@ -88,26 +89,4 @@ function firstMessages(session: Session, blocks: number): Message[] {
     { role: "user", blocks: blocks - tools - system },
   ];
   return parts.filter((part) => part.blocks > 0);
-}
-
-/** The earlier messages up to the shared end, then the answer, then what the tools said. */
-function laterMessages(
-  before: readonly Message[],
-  sharedBlocks: number,
-  blocks: number,
-  answerBlocks: number,
-): Message[] {
-  const parts: Message[] = [];
-  let at = 0;
-  for (const message of before) {
-    if (at >= sharedBlocks) break;
-    const left = sharedBlocks - at;
-    parts.push(message.blocks <= left ? message : { ...message, blocks: left });
-    at += message.blocks;
-  }
-  const added = blocks - sharedBlocks;
-  const answer = Math.max(0, Math.min(answerBlocks, added - 1));
-  if (answer > 0) parts.push({ role: "assistant", blocks: answer });
-  if (added - answer > 0) parts.push({ role: "tool", blocks: added - answer });
-  return parts;
 }

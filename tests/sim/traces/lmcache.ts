@@ -1,7 +1,8 @@
 import { appendRun, BLOCK_TOKENS, takeBlocks } from "../../llm/runs.ts";
 import { TOKEN_BYTES } from "../../llm/tokens.ts";
 import { Random } from "../random.ts";
-import { type Workload, WorkloadBuilder, type WorkRequest } from "../workload.ts";
+import { type Message, type Workload, WorkloadBuilder, type WorkRequest } from "../workload.ts";
+import { grownMessages } from "./grown.ts";
 
 interface Session {
   session: string;
@@ -33,10 +34,10 @@ export function readLmcache(name: string, sessions: readonly Session[], seed: nu
         from === undefined ? 0 : Math.min(full, Math.floor(row.shared_bytes / BLOCK_BYTES));
       const blocks = from === undefined ? [] : takeBlocks(from.blocks, shared);
       appendRun(blocks, builder.newBlocks(full - shared), full - shared);
-      const messages = [
-        ...(shared > 0 ? [{ role: "system" as const, blocks: shared }] : []),
-        { role: "user" as const, blocks: Math.max(1, full - shared) },
-      ];
+      const messages: Message[] =
+        from === undefined || shared === 0
+          ? [{ role: "user", blocks: Math.max(1, full) }]
+          : grownMessages(from, shared, full, "user");
       added.push(
         builder.add({
           session: session.session,
