@@ -184,6 +184,11 @@ export class Health {
   ejectMs: i32 = 10000;
   /** Where the doubling ends; less than `ejectMs` counts as that: ms, 100..86400000, default 300000. */
   ejectMaxMs: i32 = 300000;
+  /**
+   * A request whose answer hasn't begun after this, or after 10 times what was expected of all of it, goes to the next host as
+   * well: ms, 0..86400000, default 60000; 0 = never.
+   */
+  silenceMs: i32 = 60000;
 }
 
 /** `admission`: when a host has no room, and what waits then. */

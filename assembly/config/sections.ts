@@ -103,6 +103,7 @@ function health(base: usize): Section {
   s.integer("failures", offsetof<Health>("failures"), 1, 1000);
   s.integer("eject_ms", offsetof<Health>("ejectMs"), 100, 3600000);
   s.integer("eject_max_ms", offsetof<Health>("ejectMaxMs"), 100, 86400000);
+  s.integer("silence_ms", offsetof<Health>("silenceMs"), 0, 86400000);
   return s;
 }
 

@@ -24,6 +24,7 @@ import { Fleet, fleetOf } from "./fleet";
 import { Health } from "./health";
 import { Heed } from "./heed";
 import { Hearing, endHearing, setHearing } from "./hearing";
+import { hedge } from "./hedge";
 import { Held } from "./held";
 import { Intake } from "./intake";
 import { PeerStream } from "./peerstream";
@@ -172,6 +173,7 @@ export class Root extends RootContext {
       if (setHeader(HeaderMap.Request, this.config.routing.header, scratch, length)) {
         this.place(stream, slot, this.fleet.locations.depth[slot], now);
         this.health.sent(slot, now);
+        if (!hedge(d, <f64>this.config.health.silenceMs)) this.stats.internalErrors.add(1);
       } else {
         this.stats.internalErrors.add(1);
         d.choice.count = 0;

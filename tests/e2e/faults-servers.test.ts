@@ -142,41 +142,6 @@ test("a server that becomes ten times slower gets less, and nothing is lost", as
   await assertSettled(envoy);
 });
 
-test("a server that takes requests and never answers: clients that wait there are few", async () => {
-  const fleet = await servers(4);
-  const envoy = await shipped(fleet.addresses);
-  const traffic = new Traffic(envoy.port, { clients: 32, timeoutMs: 5000 });
-  await wait(800);
-  await fleet.fault(1, { kind: "hang" });
-  await wait(3000);
-  await fleet.fault(1, { kind: "clear" });
-  await traffic.stop();
-  const hung = traffic.lost().length;
-  figure("one never answers", traffic, `${hung} waited in vain`);
-  assert.ok(hung <= 20, `${hung} waited in vain`);
-  assert.equal(traffic.broken().length, 0);
-  await assertSettled(envoy);
-});
-
-test("a server that never answers, where tries end after a silence: others serve who waits there", async () => {
-  const fleet = await servers(4);
-  const envoy = await shipped(
-    fleet.addresses,
-    {},
-    { edit: (yaml) => yaml.replace(/^( *)num_retries: 3$/m, "$&\n$1per_try_idle_timeout: 1.5s") },
-  );
-  const traffic = new Traffic(envoy.port, { clients: 32 });
-  await wait(800);
-  await fleet.fault(1, { kind: "hang" });
-  await wait(3000);
-  await fleet.fault(1, { kind: "clear" });
-  await traffic.stop();
-  const longest = Math.max(...traffic.outcomes.map(({ sentMs, endedMs }) => endedMs - sentMs));
-  figure("one never answers, tries end after 1.5 s", traffic, `longest ${round(longest)} ms`);
-  assertNothingLost(traffic);
-  await assertSettled(envoy);
-});
-
 test("a request that breaks every server it meets meets four of them, and the next is served", async () => {
   const upstreams = await sinks(8);
   const envoy = await gateway(upstreams.map(({ host }) => host));
