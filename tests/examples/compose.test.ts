@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import test, { after } from "node:test";
 import { Ajv } from "ajv";
 import { parse } from "yaml";
+import { COMPOSE_LOADER, findChecker, missing } from "../../tools/checkers/programs.ts";
 import { findPrometheus, MISSING, Prometheus } from "../../tools/dashboard/prometheus.ts";
 import { DEFAULT_VERSION } from "../../tools/envoy/find.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
@@ -48,14 +49,24 @@ test("the file is a Compose file", () => {
   assert.ok(!validate({ services: { envoy: { imag: "x" } } }));
 });
 
-const docker = [["docker", "compose"], ["docker-compose"]].find(
-  ([command = "", ...args]) => spawnSync(command, [...args, "version"]).status === 0,
-);
+/** Every Compose that is here: Docker's plugin, Debian's program, and the loader that both newer ones read files with. */
+const COMPOSES = [["docker", "compose"], ["docker-compose"]]
+  .filter(([command = "", ...args]) => spawnSync(command, [...args, "version"]).status === 0)
+  .map((command) => ({ command, args: ["-f", FILE, "config"] }));
+const loader = findChecker(COMPOSE_LOADER);
+if (loader !== undefined) COMPOSES.push({ command: [loader], args: [FILE] });
 
-test("Docker Compose takes it", { skip: docker === undefined && "no Docker Compose" }, () => {
-  const [command = "", ...args] = docker ?? [];
-  const result = spawnSync(command, [...args, "-f", FILE, "config", "-q"], { encoding: "utf8" });
-  assert.equal(result.status, 0, result.stderr);
+test("Docker Compose takes it", {
+  skip: COMPOSES.length === 0 && `no Docker Compose, ${missing(COMPOSE_LOADER)}`,
+}, () => {
+  for (const { command, args } of COMPOSES) {
+    const [program = "", ...before] = command;
+    const result = spawnSync(program, [...before, ...args], { cwd: FOLDER, encoding: "utf8" });
+    assert.equal(result.status, 0, `${command.join(" ")}: ${result.stderr}`);
+    const read = parse(result.stdout) as typeof compose;
+    assert.deepEqual(Object.keys(read.services).sort(), Object.keys(services).sort());
+    assert.equal(read.services.envoy?.command?.at(0), "envoy");
+  }
 });
 
 test("what is mounted and copied is there, and where the services look for it", () => {
