@@ -16,7 +16,9 @@ const STYLE: string =
   ".bar i{display:block;height:100%;background:var(--bar)}.num{display:inline-block;min-width:3.2rem}.bad{color:var(--bad);font-weight:600}.good{color:var(--good)}" +
   "@media(max-width:760px){body{padding:1rem}.sums div{flex-basis:7rem}table,tbody,tr,td{display:block}thead{display:none}tr{padding:.4rem 0;border-bottom:1px solid var(--line)}tr:last-child{border:0}" +
   "td,td:first-child{border:0;display:flex;justify-content:space-between;gap:1rem;padding:.2rem .8rem}td::before{content:attr(data-l);color:var(--soft);font-weight:400}" +
-  ".told td:first-child{font-weight:600}.told td:last-child{justify-content:end;text-align:right;width:auto}.told td:last-child::before{content:none}}";
+  ".told td:first-child{font-weight:600}.told td:last-child{justify-content:end;text-align:right;width:auto}.told td:last-child::before{content:none}" +
+  "#rows tr{display:grid;grid-template-columns:repeat(3,1fr);gap:.4rem .8rem;padding:.7rem .8rem}#rows td{flex-direction:column;justify-content:start;gap:0;padding:0;text-align:left;overflow-wrap:anywhere;white-space:normal}" +
+  "#rows td::before{font-size:.75rem}#rows td:first-child{grid-column:span 2}#rows .num{min-width:0}#rows .bar{width:2.6rem}}";
 
 /** Reasons as people would say them; what is not named here is shown by its own name. */
 const REASONS: string =
@@ -27,7 +29,7 @@ const REASONS: string =
 const SCRIPT: string =
   "const id=x=>document.getElementById(x);const el=(t,x)=>{const e=document.createElement(t);if(x!==undefined)e.textContent=x;return e};" +
   "const n=v=>v===null?'–':v.toLocaleString('en');const share=v=>v===null?'–':{bar:v};const fixed=(v,d)=>v===null?'–':v.toFixed(d);" +
-  "const percent=(a,b)=>b>0?Math.round(100*a/b)+' %':'–';" +
+  "const whole=v=>v>0&&v<.005?'<1 %':Math.round(100*v)+' %',percent=(a,b)=>b>0?whole(a/b):'–';" +
   "const state=h=>h.usable?h.stale?{text:'old report',tone:'bad'}:{text:'ok',tone:'good'}:{text:'set aside',tone:'bad'};" +
   "const cols=[['server',h=>h.host],['state',state],['in flight here',h=>n(h.in_flight)],['running',h=>n(h.running)],['waiting',h=>n(h.waiting)]," +
   "['KV in use',h=>share(h.kv_usage)],['cache filled',h=>share(h.capacity_tokens>0?Math.min(1,h.inserted_tokens/h.capacity_tokens):null)],['GPU',h=>share(h.gpu_utilization)]," +
@@ -38,7 +40,7 @@ const SCRIPT: string =
   "const told={ttft_ms:['time to first token','from sending to the first byte of a streamed answer'],prompt_tokens:['prompt tokens','estimated from bytes; servers then report them'],output_tokens:['output tokens','from answers to requests alike; servers then report them']};" +
   "const reasons=[['reason',r=>r[0]],['requests',r=>n(r[1])],['share',r=>share(r[2])],['meaning',r=>why[r[0]]||'']];" +
   "function cell(label,v){const td=el('td'),s=el('span');td.dataset.l=label;td.append(s);if(v&&v.bar!==undefined){const b=el('span'),i=el('i');b.className='bar';" +
-  "i.style.width=Math.min(100,100*v.bar)+'%';b.append(i);s.append(b,Object.assign(el('span',Math.round(100*v.bar)+' %'),{className:'num'}))}else if(v&&v.tone){s.className=v.tone;s.textContent=v.text}else s.textContent=v;return td}" +
+  "i.style.width=Math.min(100,100*v.bar)+'%';b.append(i);s.append(b,Object.assign(el('span',whole(v.bar)),{className:'num'}))}else if(v&&v.tone){s.className=v.tone;s.textContent=v.text}else s.textContent=v;return td}" +
   "const row=(columns,of)=>{const tr=el('tr');for(const[label,f]of columns)tr.append(cell(label,f(of)));return tr};" +
   "function sum(label,value){const d=el('div');d.append(el('b',value),el('span',label));return d}" +
   "for(const[t,columns]of[['head',cols],['whyhead',reasons],['guesshead',guesses]])for(const[label]of columns)id(t).append(el('th',label));" +
