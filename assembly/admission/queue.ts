@@ -145,6 +145,22 @@ export class Queue {
     return weakest;
   }
 
+  /** Who is given up first when the queue is too long: of the lowest priority, the one with the most work; null for nobody. */
+  lowest(nowMs: f64): Ticket | null {
+    let lowest: Ticket | null = null;
+    let priority = i32.MAX_VALUE;
+    let mostWork: f64 = 0;
+    for (let i = 0, n = this.tickets.length; i < n; i++) {
+      const ticket = unchecked(this.tickets[i]);
+      const its = effectivePriority(ticket, nowMs);
+      if (its > priority || (its == priority && ticket.workMs <= mostWork)) continue;
+      lowest = ticket;
+      priority = its;
+      mostWork = ticket.workMs;
+    }
+    return lowest;
+  }
+
   /** Body bytes of those who could make place for a newcomer. */
   bytesBelow(newcomer: Ticket, nowMs: f64): f64 {
     const priority = effectivePriority(newcomer, nowMs);

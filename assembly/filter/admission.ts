@@ -10,6 +10,7 @@ import { Reason } from "../policy/reason";
 import { HostRecord } from "../state/hostrecord";
 import { CAS_ATTEMPTS } from "../state/layout";
 import { noteCasGaveUp } from "../state/record";
+import { Places } from "./places";
 import { refuse } from "./refusal";
 import { Root } from "./root";
 import { Phase, Stream } from "./stream";
@@ -36,9 +37,11 @@ export class Admission {
   private periodMs: u32 = TICK_MS;
 
   private turn: Turn;
+  private places!: Places;
 
   constructor(private root: Root) {
     this.turn = new Turn(root);
+    this.places = new Places(root, this.queue);
   }
 
   /** Requests held by this worker. */
@@ -80,6 +83,7 @@ export class Admission {
     ticket.freeMs = now + (ticket.expiresMs - now) * BOUND_SHARE;
     this.queue.add(ticket);
     if (this.queue.length == 1) this.turn.note(this.queue, now);
+    this.places.added(ticket, now);
     fleet.row.hold(1, ticket.bytes, now);
     root.stats.queueLength.add(1);
     if (hasRoom) this.wake();
@@ -108,10 +112,17 @@ export class Admission {
       return;
     }
     this.drain.pass(now);
+    this.root.fleet.inFlight.refreshAll(now);
+    let owed = this.places.owed(now);
+    while (owed) {
+      this.evict(owed, now);
+      owed = this.places.owed(now);
+    }
     while (this.evicted.length > 0) this.answer(this.evicted.pop(), Reason.QueueFull, now);
     const released = this.release(now, STEPS_MAX);
     const expired = this.expire(now);
     this.turn.note(this.queue, now);
+    this.places.note(now);
     this.root.fleet.row.publish(now);
     setEffectiveContext(this.root.id);
     const more = released == STEPS_MAX || expired == STEPS_MAX;
@@ -164,21 +175,27 @@ export class Admission {
 
   /** Sees that there is place in the queue, at the cost of lower priorities if need be. */
   private makePlace(ticket: Ticket, now: f64): bool {
-    const inFlight = this.root.fleet.inFlight;
-    const admission = this.root.config.admission;
-    const most = admission.queueLimit;
-    const mostBytes = <f64>admission.queueBytes;
-    const excess = inFlight.heldBytes() + ticket.bytes - mostBytes;
-    if (excess > 0 && excess > this.queue.bytesBelow(ticket, now)) return false;
-    while (inFlight.held() >= most || inFlight.heldBytes() + ticket.bytes > mostBytes) {
+    const places = this.places;
+    if (!places.canFit(ticket, now)) return false;
+    while (places.isFull(1, ticket.bytes)) {
+      if (places.isLent(ticket, now)) return true;
       const weakest = this.queue.weakest(ticket, now);
-      const stream = weakest ? streamOf(weakest) : null;
-      if (!stream) return false;
-      this.leave(stream, now);
-      this.evicted.push(stream);
-      this.wake();
+      if (!weakest) return false;
+      this.evict(weakest, now);
     }
     return true;
+  }
+
+  /** Gives a held request up: it is answered at the next tick. */
+  private evict(ticket: Ticket, now: f64): void {
+    const stream = streamOf(ticket);
+    if (!stream) {
+      this.queue.remove(ticket);
+      return;
+    }
+    this.leave(stream, now);
+    this.evicted.push(stream);
+    this.wake();
   }
 
   /** @returns how many went */

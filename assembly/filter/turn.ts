@@ -4,7 +4,7 @@ import { RowView } from "../state/row";
 import { Root } from "./root";
 
 /** What a worker with requests to go said of them so long ago doesn't hold the others up, ms. It says it anew at each tick. */
-const CURRENT_MS: f64 = 100;
+export const CURRENT_MS: f64 = 100;
 /** Room that a worker leaves to another which then doesn't take it is its own after this, ms: two of the other's ticks. */
 const PATIENCE_MS: f64 = 25;
 

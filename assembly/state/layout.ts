@@ -8,12 +8,12 @@
  * │version 4 │count 4 │  8     │ │len 1│gen 1│sources 1│flags 1│  4   │last seen 8 │address 48   │ …
  * └──────────┴────────┴────────┘ └─────┴─────┴─────────┴───────┴──────┴────────────┴─────────────┘
  *
- * worker row          80-byte head, then one box a host slot                       one value a worker
+ * worker row          88-byte head, then one box a host slot                       one value a worker
  * ┌──────────┬─────┬──────────────┬──────────┬───────┬──────┬────────────┬────────┐
  * │version 4 │seq 4│heartbeat ms 8│instance 8│count 4│held 4│held bytes 8│logged 8│   who is next in the worker's queue:
- * ├──────────┴─┬───┴────┬─────────┴┬─────────┴┬──────┴──────┴──┬─────────┴────────┘
- * │priority 4  │tenant 4│since ms 8│work ms 8 │last let go ms 8│
- * └────────────┴────────┴──────────┴──────────┴────────────────┘
+ * ├──────────┴─┬───┴────┬─────────┴┬─────────┴┬──────┴──────┴──┬─────────┴─────────┐  and of what priority its least are
+ * │priority 4  │tenant 4│since ms 8│work ms 8 │last let go ms 8│lowest priority 4│4│
+ * └────────────┴────────┴──────────┴──────────┴────────────────┴─────────────────┴─┘
  * ┌───┬───┬─────┬─┬───┬──────┬─────────┬────────┬───────┐
  * │q 2│d 2│gen 1│1│s 2│work 4│context 4│newest 8│clock 8│ …
  * └───┴───┴─────┴─┴───┴──────┴─────────┴────────┴───────┘
@@ -33,7 +33,7 @@
  */
 
 /** Raised whenever any layout here changes. */
-export const LAYOUT_VERSION: u32 = 5;
+export const LAYOUT_VERSION: u32 = 6;
 
 /** Most hosts that one namespace can know; a slot number fits u16. */
 export const MAX_HOSTS: i32 = 512;
@@ -47,7 +47,7 @@ export const DIRECTORY_HEAD: i32 = 16;
 export const DIRECTORY_RECORD: i32 = 64;
 export const ADDRESS_BYTES: i32 = 48;
 
-export const ROW_HEAD: i32 = 80;
+export const ROW_HEAD: i32 = 88;
 export const ROW_RECORD: i32 = 32;
 
 export const BUCKET_HEAD: i32 = 8;

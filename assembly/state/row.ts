@@ -23,6 +23,7 @@ const NEXT_TENANT: i32 = 52;
 const NEXT_SINCE: i32 = 56;
 const NEXT_WORK: i32 = 64;
 const LET_GO: i32 = 72;
+const LOWEST: i32 = 80;
 
 /** Reads the fields of one row image (own or another worker's), wherever its bytes are. */
 @unmanaged
@@ -81,6 +82,11 @@ export class RowView {
   @inline
   static letGoMs(row: usize): f64 {
     return load<f64>(row + LET_GO);
+  }
+  /** Lowest priority in the worker's queue, at most: some of it may have left since. */
+  @inline
+  static lowestPriority(row: usize): i32 {
+    return load<i32>(row + LOWEST);
   }
   @inline
   static box(row: usize, slot: i32): usize {
@@ -160,6 +166,12 @@ export class WorkerRow {
     store<u32>(bytes + NEXT_TENANT, tenant);
     store<f64>(bytes + NEXT_SINCE, sinceMs);
     store<f64>(bytes + NEXT_WORK, workMs);
+    this.touch();
+  }
+
+  /** The lowest priority that the worker holds; published like `setNext`. */
+  setLowest(priority: i32): void {
+    store<i32>(this.record.bytes + LOWEST, priority);
     this.touch();
   }
 

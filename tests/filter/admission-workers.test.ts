@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { full, H1, isHeld, isSent, nextSeed, orderOf, question, status } from "./busy.ts";
+import { details, full, H1, isHeld, isSent, nextSeed, orderOf, question, status } from "./busy.ts";
 import { chat } from "./gateway.ts";
 import { prose, random } from "./lab.ts";
 
@@ -60,4 +60,27 @@ test("a worker that stands still keeps nobody from the room", () => {
   reports[H1] = { running: 2, waiting: 62, kv: 0.1 };
   gateway.host.advance(700);
   assert.ok(isSent(high) && isSent(normal));
+});
+
+test("in a full queue the lowest priority over all workers leaves, whichever worker somebody comes to", () => {
+  const { gateway } = full({ queue_limit: 4 }, { workers: 4 });
+  const send = (worker: number, priority: string) => {
+    const headers = { "x-warmroute-priority": priority };
+    const exchange = gateway.send(question(), { worker, headers });
+    gateway.host.advance(30);
+    return exchange;
+  };
+  const held = [send(0, "-10"), send(0, "-30"), send(1, "-20"), send(2, "5")] as const;
+  assert.ok(held.every(isHeld));
+  const normal = send(1, "0");
+  assert.deepEqual(held.map(isHeld), [true, false, true, true], "not the lowest of its own worker");
+  assert.equal(details(held[1]), "warmroute_queue_full");
+  const high = send(3, "10");
+  assert.deepEqual(held.map(isHeld), [true, false, false, true]);
+  assert.equal(details(held[2]), "warmroute_queue_full");
+  const low = send(3, "-10");
+  assert.equal(details(low), "warmroute_queue_full", "nobody is lower: the newcomer is refused");
+  assert.ok([held[0], held[3], normal, high].every(isHeld));
+  assert.equal(gateway.stat("queue_length"), 4);
+  assert.equal(gateway.stat("rejected_total.cause.queue_full"), 3);
 });
