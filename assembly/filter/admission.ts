@@ -140,17 +140,22 @@ export class Admission {
     setEffectiveContext(this.root.id);
   }
 
-  /** A server answered that it takes nothing for so many seconds (≤ 0: it didn't say). */
-  pushedBack(slot: i32, seconds: f64, now: f64): void {
+  /**
+   * A server takes nothing for so many seconds (≤ 0: it didn't say).
+   * @returns whether that is news, not what another request was told at the same time
+   */
+  pushedBack(slot: i32, seconds: f64, now: f64): bool {
     const states = this.root.fleet.states;
     const untilS = Math.ceil(now / 1000 + Math.min(Math.max(seconds, 1), PUSH_BACK_MAX_S));
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(slot);
-      if (<f64>HostRecord.pushedBackUntilS(at) >= untilS) return;
+      const before = <f64>HostRecord.pushedBackUntilS(at);
+      if (before >= untilS) return false;
       HostRecord.setPushedBackUntilS(at, <u32>untilS);
-      if (states.commit(slot)) return;
+      if (states.commit(slot)) return before * 1000 <= now;
     }
     noteCasGaveUp();
+    return false;
   }
 
   private get isOn(): bool {

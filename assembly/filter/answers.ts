@@ -136,7 +136,7 @@ export class Answers {
         // Whoever stands before the one that served was tried and failed; unless all did: then it is the request's fault.
         const tried = served.status < 500 ? d.choice.count : 0;
         for (let i = 0; i < tried && d.choice.slots[i] != actual; i++) {
-          root.health.failed(d.choice.slots[i], FailureCause.Connect, now);
+          this.tryFailed(d.choice.slots[i], now);
         }
       }
     } else this.countTries();
@@ -145,6 +145,20 @@ export class Answers {
       root.decider.displace(d, served.slot);
     }
     root.place(stream, actual, -1, now);
+  }
+
+  /**
+   * A try at a host failed and Envoy repeated it elsewhere, which tells nobody how it ended: with an answer (429, 5xx) or without
+   * one. That a host which is at work said no is back-pressure.
+   */
+  private tryFailed(slot: i32, now: f64): void {
+    const root = this.root;
+    const isSaying = isPushBack(this.head);
+    if (!isSaying && !root.decider.view.isAtWork(slot, now)) {
+      root.health.failed(slot, FailureCause.Connect, now);
+    } else if (root.admission.pushedBack(slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
+      root.health.declined(slot, now);
+    }
   }
 
   /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */

@@ -8,6 +8,8 @@ import { Fleet } from "./fleet";
 const TRIAL_MS: f64 = 30000;
 /** Good scrapes further apart than this many intervals had failed ones between them. */
 const GAP_INTERVALS: f64 = 3;
+/** A host that takes nothing more counts as failing after so many times for each failure that would do. */
+const DECLINES_PER_FAILURE: i32 = 5;
 /** The back-off doubles at most this often. */
 const DOUBLINGS_MAX: i32 = 16;
 
@@ -66,6 +68,26 @@ export class Health {
     noteCasGaveUp();
   }
 
+  /**
+   * A try at a host that is at work failed, and was repeated elsewhere: it took nothing more, most likely. Only a host that
+   * does nothing else for long is set aside. Told once for each time that it is left alone.
+   */
+  declined(slot: i32, nowMs: f64): void {
+    const states = this.fleet.states;
+    const most = this.config.health.failures * DECLINES_PER_FAILURE;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(slot);
+      const declines = HostRecord.declines(at) + 1;
+      HostRecord.setDeclines(at, declines < most ? declines : 0);
+      if (declines >= most && nowMs >= HostRecord.ejectedUntilMs(at)) {
+        HostRecord.setCause(at, <u8>FailureCause.Answer);
+        this.eject(at, nowMs);
+      }
+      if (states.commit(slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
   /** A request brought a first token: its trial is over if it was one, unless it is the rest of answers that fails. */
   proved(slot: i32, sentMs: f64): void {
     const at = this.fleet.states.at(slot);
@@ -78,10 +100,11 @@ export class Health {
     const states = this.fleet.states;
     const seen = states.at(slot);
     const until = HostRecord.ejectedUntilMs(seen);
-    if (HostRecord.failures(seen) == 0 && until == 0) return;
+    if (HostRecord.failures(seen) == 0 && HostRecord.declines(seen) == 0 && until == 0) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(slot);
       HostRecord.setFailures(at, 0);
+      HostRecord.setDeclines(at, 0);
       // An answer to a request sent before the host was set aside is no proof that it is well now.
       if (sentMs >= HostRecord.ejectedUntilMs(at)) this.clear(at);
       if (states.commit(slot)) return;

@@ -8,7 +8,7 @@ import { RESIDENCY_BYTES, empty } from "./residency";
  *   0 version 4 · generation 1 · reports hits 1 · flushes 1 · 1     8 sample time ms 8
  *  16 running 4 · waiting 4 · kv 4 · gpu 4 · capacity tokens 4 · 4          (f32, NaN unknown)
  *  40 start time s 8 · prompt tokens 8 · good scrape ms 8
- *  64 failures 2 · cause 1 · 1 · ejections 2 · 2 · ejected until ms 8 · trial since ms 8
+ *  64 failures 2 · cause 1 · 1 · ejections 2 · declines 2 · ejected until ms 8 · trial since ms 8
  *  88 prefill factor 4 · decode factor 4 · prefill samples 4 · decode samples 4 · capacity factor 4 · misses 4
  * 112 joined ms 8 · models 2 · 2 · pushed back until s 4 · flushed clock 8 · gpu sample time ms 8
  * 144 learned ms 8 · others running 4 · waiting 4 · the same of the report before 4 · 4 · models (hostmodels.ts)
@@ -168,6 +168,15 @@ export class HostRecord {
   @inline
   static setEjections(at: usize, v: i32): void {
     store<u16>(at + 68, <u16>min(v, 65535));
+  }
+  /** Times in a row that it took nothing more, while it was at work, and nothing else came from it. */
+  @inline
+  static declines(at: usize): i32 {
+    return <i32>load<u16>(at + 70);
+  }
+  @inline
+  static setDeclines(at: usize, v: i32): void {
+    store<u16>(at + 70, <u16>min(v, 65535));
   }
   /** Set aside until then, ms; 0 for not. */
   @inline
