@@ -60,7 +60,7 @@ function treeError(tree: JsonTree, state: TreeState, len: i32): string {
     case TreeState.TooMany:
       return `configuration: expected at most ${MAX_TREE_NODES} values, got more`;
     case TreeState.Duplicate:
-      return pathOf(tree, tree.errorNode) + ": duplicate field";
+      return pathOf(tree, tree.errorNode) + ": duplicate field, expected it once";
     default: {
       const at = tree.errorOffset;
       const what = at < len ? `a syntax error at byte ${at}` : `its end at byte ${at}`;

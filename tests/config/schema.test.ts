@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import test from "node:test";
+import test, { beforeEach } from "node:test";
 import { ROOT } from "../../tools/paths.ts";
 import { type FieldInfo, KINDS, startParser } from "./parser.ts";
 import { isValid, type Schema } from "./schema.ts";
@@ -51,9 +51,25 @@ function bothSay(path: string, value: unknown): boolean {
   const bySchema = isValid(schema, configuration);
   const error = parser.check(JSON.stringify(configuration));
   assert.equal(bySchema, error === "", `${JSON.stringify(configuration).slice(0, 300)}: ${error}`);
-  if (!bySchema) assert.ok(error.startsWith(path), `${path}: ${error}`);
+  if (!bySchema) refuses(path, error);
   return bySchema;
 }
+
+/** Refusals since the test began. */
+let refused = 0;
+beforeEach(() => {
+  refused = 0;
+});
+
+/** Each refusal names the field, or the entry in it, and what was expected. */
+function refuses(path: string, error: string): void {
+  assert.ok(error.startsWith(path), `${path}: ${error}`);
+  assert.match(error, /: (unknown field, |duplicate field, )?expected /, path);
+  refused++;
+}
+
+/** Wrong configurations of one kind. */
+const MANY = 40;
 
 test("schema, parser and filter.json have the same fields, defaults and order", () => {
   const paths = fields.map(({ path }) => path);
@@ -98,6 +114,7 @@ test("numbers: both ends, one beyond each end, fractions", () => {
     }
     assert.equal(bothSay(path, (min + max) / 2 + 0.25), kindOf(field) === "number", path);
   }
+  assert.ok(refused >= MANY, `${refused}`);
 });
 
 test("every other type is refused, at every field", () => {
@@ -125,15 +142,23 @@ test("every other type is refused, at every field", () => {
     if (section.properties === undefined) continue;
     for (const value of [true, 7, null, "x", []]) assert.equal(bothSay(name, value), false, name);
   }
+  assert.ok(refused >= MANY, `${refused}`);
 });
 
 test("words: each choice, and others", () => {
   for (const { path, words } of fields.filter((field) => kindOf(field) === "word")) {
     assert.deepEqual(schemaAt(path).enum, words);
     for (const word of words) assert.equal(bothSay(path, word), true);
-    for (const word of ["", "NONE", `${words[0]} `, "other"])
-      assert.equal(bothSay(path, word), false);
+    const others = ["", " ", "other", "true", "0", "null", "x".repeat(5000), "ä", words.join()];
+    const nearly = words.flatMap((word) => [
+      word.toUpperCase(),
+      `${word} `,
+      ` ${word}`,
+      `${word}s`,
+    ]);
+    for (const word of [...others, ...nearly]) assert.equal(bothSay(path, word), false, word);
   }
+  assert.ok(refused >= MANY, `${refused}`);
 });
 
 /** Per shape (the order of `Shape` in assembly/config/shapes.ts): what fits and what doesn't. */
@@ -191,14 +216,28 @@ test("texts and entries of lists: what fits their shape and what doesn't", () =>
     assert.equal(bothSay(path, asField(entries)), false, `${path} of ${max + 1} entries`);
     assert.equal(bothSay(path, asField([first, first])), false, `${path} with one entry twice`);
   }
+  assert.ok(refused >= MANY, `${refused}`);
 });
 
 test("unknown names are refused, at every level", () => {
   for (const path of ["foo", "metrics.foo", "cost.foo", "metrics.names.foo", "status.foo"]) {
     assert.equal(bothSay(path, []), false);
   }
+  for (const { path, value } of fields) assert.equal(bothSay(`${path}s`, value), false, path);
+  assert.ok(refused >= MANY, `${refused}`);
   for (const signal of fields.flatMap(({ signals }) => signals)) {
     assert.equal(bothSay(`metrics.names.${signal}`, ["a"]), true);
     assert.ok(schemaAt(`metrics.names.${signal}`).description);
   }
+});
+
+test("a field that comes twice is refused, whichever it is", () => {
+  for (const { path, value } of fields) {
+    const name = JSON.stringify(path.split(".").at(-1));
+    const once = `${name}: ${JSON.stringify(value)}`;
+    const twice = `{${once}, ${once}}`;
+    const [section, inner] = path.split(".");
+    refuses(path, parser.check(inner === undefined ? twice : `{"${section}": ${twice}}`));
+  }
+  assert.ok(refused >= MANY, `${refused}`);
 });

@@ -84,15 +84,15 @@ const WRONG: [configuration: string, error: string][] = [
     `metrics.names."a\\u000a\\"b": unknown field, expected one of ${SIGNALS}`,
   ],
   // Fields that come twice.
-  ['{"hosts": [], "hosts": []}', "hosts: duplicate field"],
-  ['{"hosts": [], "h\\u006fsts": []}', "hosts: duplicate field"],
-  ['{"metrics": {"path": "/a", "path": "/a"}}', "metrics.path: duplicate field"],
+  ['{"hosts": [], "hosts": []}', "hosts: duplicate field, expected it once"],
+  ['{"hosts": [], "h\\u006fsts": []}', "hosts: duplicate field, expected it once"],
+  ['{"metrics": {"path": "/a", "path": "/a"}}', "metrics.path: duplicate field, expected it once"],
   [
     '{"metrics": {"names": {"running": [], "running": []}}}',
-    "metrics.names.running: duplicate field",
+    "metrics.names.running: duplicate field, expected it once",
   ],
-  ['{"metrics": {}, "status": {}, "metrics": {}}', "metrics: duplicate field"],
-  ['{"hosts": [1, {"a": 1, "a": 2}]}', "hosts[1].a: duplicate field"],
+  ['{"metrics": {}, "status": {}, "metrics": {}}', "metrics: duplicate field, expected it once"],
+  ['{"hosts": [1, {"a": 1, "a": 2}]}', "hosts[1].a: duplicate field, expected it once"],
   // Wrong types.
   ['{"hosts": "10.0.0.1:8000"}', 'hosts: expected a list, got "10.0.0.1:8000"'],
   ['{"debug_headers": "true"}', 'debug_headers: expected true or false, got "true"'],

@@ -17,7 +17,7 @@ watchMemory("configuration", () => parser.memoryBytes);
 
 /** One line, `path: what`, and no control bytes. */
 const MESSAGE =
-  /^[^\p{Cc}]+: (expected |unknown field, expected one of |duplicate field)[^\p{Cc}]*$/u;
+  /^[^\p{Cc}]+: (expected |unknown field, expected one of |duplicate field, expected it once$)[^\p{Cc}]*$/u;
 
 function parsed(bytes: Uint8Array): { json: boolean; value: unknown } {
   const text = new TextDecoder().decode(bytes);
