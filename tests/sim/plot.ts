@@ -29,7 +29,7 @@ export interface Shades {
 
 /** Units of the drawing; a page scales it to its width, see `PLOT_STYLE`. */
 const WIDTH = 760;
-const HEIGHT = 320;
+const HEIGHT = 390;
 const LEFT = 86;
 const RIGHT = 24;
 const TOP = 44;
