@@ -177,6 +177,23 @@ test("where nothing is known of a server, the others' speed is expected, not the
   assert.ok(results.filter(({ host }) => host === unknown).length >= 10);
 });
 
+test("servers that answer at once are all used, however their first answers differed", () => {
+  const hosts = hostNames(4);
+  const gateway = new Gateway(hosts);
+  const served = new Map<string, number>();
+  for (let i = 0; i < 400; i++) {
+    const exchange = gateway.send(chat(`Hello from ${i * 7919}`));
+    const host = exchange.target as string;
+    const count = served.get(host) ?? 0;
+    served.set(host, count + 1);
+    // Connections are made for the first two, and one of the servers takes its time for that.
+    const isSlow = count < 2 && host === hosts[2];
+    gateway.host.advance(isSlow ? 25 : 1);
+    exchange.answer();
+  }
+  for (const host of hosts) assert.ok((served.get(host) ?? 0) >= 50, `${[...served]}`);
+});
+
 test("what was learned outlives the VMs that learned it", () => {
   const lab = new Lab(UNEQUAL, { workers: 2 });
   const next = random(10);
