@@ -3,8 +3,7 @@ import test, { after } from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { type Fleet, startServers } from "../llm/fleet.ts";
 import { type Answer, type Configuration, gateway, post, send } from "./harness.ts";
-
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+import { until, wait } from "./until.ts";
 
 /** One sequence runs at a time in each server, for 200 ms or so; two that wait are too many. */
 async function busyServers(
@@ -46,13 +45,8 @@ async function occupy(
 }
 
 async function settled(envoy: EnvoyProcess): Promise<void> {
-  for (let waitedMs = 0; waitedMs < 5000; waitedMs += 100) {
-    const queued = await sum(envoy, "warmroute_queue_length");
-    if (queued === 0 && (await sum(envoy, "warmroute_in_flight")) === 0) break;
-    await wait(100);
-  }
-  assert.equal(await sum(envoy, "warmroute_queue_length"), 0);
-  assert.equal(await sum(envoy, "warmroute_in_flight"), 0);
+  await until("an empty queue", async () => (await sum(envoy, "warmroute_queue_length")) === 0);
+  await until("nothing in flight", async () => (await sum(envoy, "warmroute_in_flight")) === 0);
   assert.equal(await sum(envoy, "warmroute_internal_errors_total"), 0);
 }
 

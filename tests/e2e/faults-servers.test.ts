@@ -7,6 +7,7 @@ import {
   assertSettled,
   EJECT_MS,
   figure,
+  mostMet,
   round,
   served,
   servers,
@@ -25,23 +26,17 @@ test("half of the servers are killed under load and return: nothing is lost", as
   const killedMs = traffic.now();
   await Promise.all([fleet.servers[0]?.kill(), fleet.servers[1]?.kill()]);
   const dead = fleet.addresses.slice(0, 2);
-  await wait(1500);
+  const names = ({ choice }: Outcome) => dead.some((host) => choice.includes(host));
+  const outMs = await until("requests whose lists leave them out", () => {
+    const last = traffic.since(killedMs).slice(-200);
+    return last.length === 200 && !last.some(names);
+  });
   const revivedMs = traffic.now();
   await Promise.all([fleet.servers[0]?.revive(), fleet.servers[1]?.revive()]);
   const backMs = await returned(() => served(traffic, dead, revivedMs));
   await traffic.stop();
-  const named = traffic.since(killedMs).filter(({ choice, sentMs }) => {
-    return sentMs < revivedMs && dead.some((host) => choice.includes(host));
-  });
-  const lastNamedMs = Math.max(0, ...named.map(({ sentMs }) => sentMs - killedMs));
-  figure(
-    "2 of 4 servers killed",
-    traffic,
-    `out of all lists after ${round(lastNamedMs)} ms`,
-    backMs,
-  );
+  figure("2 of 4 servers killed", traffic, `out of 200 lists after ${round(outMs)} ms`, backMs);
   assertNothingLost(traffic);
-  assert.ok(lastNamedMs < 5000, `named ${lastNamedMs} ms after they died`);
   await assertSettled(envoy);
 });
 
@@ -77,15 +72,17 @@ test("all servers are gone and come back: refused at once, not held, and served 
   await wait(500);
   const goneMs = traffic.now();
   await Promise.all(fleet.servers.map((server) => server.kill()));
-  await wait(1500);
+  await until("refusals", () => traffic.lost().length >= 50);
+  assert.equal((await envoy.stats()).sum("warmroute_queue_length"), 0, "none is held");
   const revivedMs = traffic.now();
   await Promise.all(fleet.servers.map((server) => server.revive()));
   const backMs = await until("all of them", () =>
     fleet.addresses.every((host) => served(traffic, [host], revivedMs)),
   );
-  const lastMs = Math.max(...traffic.lost().map(({ endedMs }) => endedMs)) - revivedMs;
-  await wait(500);
+  const allBackMs = traffic.now();
+  await until("requests afterwards", () => traffic.since(allBackMs).length >= 100);
   await traffic.stop();
+  const lastMs = Math.max(...traffic.lost().map(({ endedMs }) => endedMs)) - revivedMs;
   figure(
     "all servers gone",
     traffic,
@@ -95,9 +92,8 @@ test("all servers are gone and come back: refused at once, not held, and served 
   for (const { status, sentMs, endedMs } of traffic.lost()) {
     assert.equal(status, 503);
     assert.ok(endedMs >= goneMs, "refused before they were gone");
-    assert.ok(endedMs - sentMs < 15_000, `${endedMs - sentMs} ms until the refusal`);
+    assert.ok(sentMs < allBackMs, "refused after all had served again");
   }
-  assert.ok(lastMs < 8000, `refused ${lastMs} ms after they returned`);
   await assertSettled(envoy);
 });
 
@@ -132,7 +128,8 @@ test("a server that becomes ten times slower gets less, and nothing is lost", as
   await fleet.fault(1, { kind: "slow", factor: 10 });
   await wait(1000);
   const before = counts();
-  await wait(3000);
+  const fromMs = traffic.now();
+  await until("requests", () => traffic.since(fromMs).length >= 1000);
   const during = counts().map((count, i) => count - (before[i] as number));
   await traffic.stop();
   const share = (during[1] as number) / during.reduce((sum, count) => sum + count);
@@ -195,16 +192,11 @@ async function struck(order: FaultOrder) {
   await traffic.stop();
   await assertSettled(envoy);
   const share = `${sent} of ${traffic.since(struckMs).length} sent there first, back after ${round(backMs)} ms`;
-  return { traffic, share, sent, most: mostMet(before, clearedMs - struckMs) };
-}
-
-/**
- * How many requests a fault may meet before and after its server is set aside, however fast or slow the machine: until
- * three fail in a row (each good end of an answer from before starts the count anew), those that are under way then, as
- * many again from the worker that learns of it by its next failure, and one trial after each time aside.
- */
-function mostMet(goodEnds: number, struckForMs: number): number {
-  const inARow = 3;
-  const trials = Math.ceil(Math.log2(struckForMs / EJECT_MS + 1)) + 1;
-  return inARow + (inARow - 1) * goodEnds + 2 * (CLIENTS - 1) + trials;
+  const most = mostMet({
+    clients: CLIENTS,
+    goodEnds: before,
+    forMs: clearedMs - struckMs,
+    ejectMs: EJECT_MS,
+  });
+  return { traffic, share, sent, most };
 }

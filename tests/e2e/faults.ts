@@ -6,8 +6,9 @@ import { type Fleet, startServers } from "../llm/fleet.ts";
 import type { LlmServerOptions } from "../llm/server.ts";
 import { type Configuration, gateway, merge, post } from "./harness.ts";
 import { errorsOf, type Traffic } from "./traffic.ts";
+import { until } from "./until.ts";
 
-export const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+export { until, wait } from "./until.ts";
 
 /** Servers whose answers' headers come with the first token, so that a request can be tried again until then. */
 export async function servers(
@@ -61,20 +62,6 @@ export async function listed(envoy: EnvoyProcess): Promise<string[]> {
   return choice === "" ? [] : choice.split(",");
 }
 
-/** Waits until a condition holds, long enough for a busy machine; in milliseconds how long that took. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  limitMs = 30_000,
-): Promise<number> {
-  const started = performance.now();
-  while (!(await holds())) {
-    if (performance.now() - started > limitMs) assert.fail(`in vain for ${what}`);
-    await wait(25);
-  }
-  return performance.now() - started;
-}
-
 /** Right after all requests have ended: nothing in flight, nothing queued, no inner failure. */
 export async function assertSettled(envoy: EnvoyProcess): Promise<number> {
   const sum = async (name: string) => (await envoy.stats()).sum(name);
@@ -118,3 +105,24 @@ export function figure(fault: string, traffic: Traffic, words: string, backMs?: 
 }
 
 export const round = (ms: number) => Math.round(ms);
+
+/** What bounds how many requests a fault of one server can meet. */
+export interface Struck {
+  /** Requests under way at once. */
+  clients: number;
+  /** Answers from before the fault that ended well after it had begun. */
+  goodEnds: number;
+  forMs: number;
+  ejectMs: number;
+}
+
+/**
+ * How many requests a fault may meet before and after its server is set aside, however fast or slow the machine: until
+ * three fail in a row (each good end of an answer from before starts the count anew), those that are under way then, as
+ * many again from the worker that learns of it by its next failure, and one trial after each time aside.
+ */
+export function mostMet({ clients, goodEnds, forMs, ejectMs }: Struck): number {
+  const inARow = 3;
+  const trials = Math.ceil(Math.log2(forMs / ejectMs + 1)) + 1;
+  return inARow + (inARow - 1) * goodEnds + 2 * (clients - 1) + trials;
+}

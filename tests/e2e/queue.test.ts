@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import test, { after } from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { type Answer, gateway, post, send } from "./harness.ts";
-
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+import { WatchedListener } from "./listener.ts";
+import { until, wait } from "./until.ts";
 
 /** A server whose metrics page and answers the test dictates. */
 interface Puppet {
@@ -56,14 +55,6 @@ function ask(envoy: EnvoyProcess, headers: Record<string, string> = {}): Promise
 }
 
 const sum = async (envoy: EnvoyProcess, name: string) => (await envoy.stats()).sum(name);
-
-async function until(what: string, is: () => Promise<boolean>): Promise<void> {
-  for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 100) {
-    if (await is()) return;
-    await wait(100);
-  }
-  assert.fail(`${what} didn't come`);
-}
 
 async function settled(envoy: EnvoyProcess): Promise<void> {
   await until("an empty queue", async () => (await sum(envoy, "warmroute_queue_length")) === 0);
@@ -122,36 +113,19 @@ test("5,000 held by 4 workers: bounded memory, served by priority, leavers and a
 
 test("a listener update while requests are held: each is served, nothing is left behind", async () => {
   const server = await puppet();
-  let listener = "";
-  let path = "";
-  const edit = (yaml: string): string => {
-    const from = yaml.indexOf("  listeners:\n");
-    const to = yaml.indexOf("  clusters:\n");
-    const type = '- "@type": type.googleapis.com/envoy.config.listener.v3.Listener\n  name: llm\n';
-    const own = yaml.slice(from + "  listeners:\n".length, to).replace(/^ {4}/gm, "");
-    listener = `resources:\n${own.replace("- name: llm\n", type)}`;
-    path = join(/path: "?(.*?)\/access\.log/.exec(yaml)?.[1] ?? "", "lds.yaml");
-    writeFileSync(path, listener);
-    const source = `dynamic_resources:\n  lds_config:\n    resource_api_version: V3\n    path_config_source: { path: ${path} }\n`;
-    return source + yaml.slice(0, from) + yaml.slice(to);
-  };
+  const listener = new WatchedListener();
   const envoy = await gateway(
     [server.address],
     { metrics: METRICS, admission: { queue_timeout_ms: 60_000 } },
-    { workers: 4, edit, drainSeconds: 5 },
+    { workers: 4, edit: listener.edit, drainSeconds: 60 },
   );
   await until("the listener", async () => (await ask(envoy).catch(() => null))?.status === 200);
   server.waiting = 100;
   await wait(500);
   const held = Array.from({ length: 40 }, () => ask(envoy));
   await until("all held", async () => (await sum(envoy, "warmroute_queue_length")) === 40);
-  const changed = listener.replace('"queue_timeout_ms":60000', '"queue_timeout_ms":50000');
-  assert.notEqual(changed, listener);
-  writeFileSync(`${path}.new`, changed);
-  renameSync(`${path}.new`, path);
-  await until("the update", async () =>
-    /update_success: 2/.test(await envoy.admin("/stats?filter=lds.update_success")),
-  );
+  listener.replace('"queue_timeout_ms":60000', '"queue_timeout_ms":50000');
+  await listener.taken(envoy);
   await wait(1000);
   const late = Array.from({ length: 10 }, () => ask(envoy));
   await wait(500);
