@@ -21,7 +21,7 @@ export class Ticket {
   freeMs: f64 = 0;
   /** When it is given up, ms. */
   expiresMs: f64 = Infinity;
-  /** From when on its goal can't be met any more, so that those whose can go first, ms; Infinity for no goal. */
+  /** From when on it can't begin early enough to meet its goal any more, ms; Infinity for no goal. */
   goalMs: f64 = Infinity;
 
   /** Set by the queue: place in it, −1 for none, and its tenant's. */

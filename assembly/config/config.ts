@@ -191,14 +191,22 @@ export class Health {
   silenceMs: i32 = 60000;
 }
 
+/** What becomes of a request whose stated goal (`x-slo-ttft-ms`) can't be met any more. */
+export const enum SloMissed {
+  /** It is answered 429: nobody's goal is missed for its sake. */
+  Reject,
+  /** It waits until nobody is left whose goal can be met. */
+  Lower,
+}
+
 /** `admission`: when a host has no room, and what waits then. */
 export class Admission {
   /** Off: every request goes straight through; default true. */
   enabled: bool = true;
   /** Expected wait that means no room: ms, 1..3600000, default 10000. */
   maxWaitMs: i32 = 10000;
-  /** Expected wait at every host from which on requests are bound late: ms, 1..3600000, default 50. */
-  lateBindingMs: i32 = 50;
+  /** Expected wait at every host from which on requests are bound late: ms, 1..3600000, default 20. */
+  lateBindingMs: i32 = 20;
   /** Reported waiting requests that mean no room: 1..1000000, default 64. */
   maxWaiting: i32 = 64;
   /** Reported KV use that means no room: share, 0.01..1, default 0.98. */
@@ -209,6 +217,8 @@ export class Admission {
   queueBytes: i64 = 268435456;
   /** Longest wait before 429: ms, 1..3600000, default 30000. */
   queueTimeoutMs: i32 = 30000;
+  /** `reject` or `lower`; default reject. Nobody is refused for it while a host has room. */
+  slo: SloMissed = SloMissed.Reject;
   /** Request header with the priority, lower-case; empty = none. */
   priorityHeader: Text = text("x-warmroute-priority");
   /** Whose requests have priority 10, and −10, if their header states none: paths as in `routing.paths`, or names of models; ≤ 64. */

@@ -117,6 +117,7 @@ function admission(base: usize): Section {
   s.integer("queue_limit", offsetof<Admission>("queueLimit"), 0, 100000);
   s.size("queue_bytes", offsetof<Admission>("queueBytes"), 0, 1099511627776);
   s.integer("queue_timeout_ms", offsetof<Admission>("queueTimeoutMs"), 1, 3600000);
+  s.word("slo", offsetof<Admission>("slo"), ["reject", "lower"]);
   s.text("priority_header", offsetof<Admission>("priorityHeader"), Shape.Header, 0, 128);
   s.list("high_priority", offsetof<Admission>("highPriority"), Shape.PathOrModel, 64);
   s.list("low_priority", offsetof<Admission>("lowPriority"), Shape.PathOrModel, 64);

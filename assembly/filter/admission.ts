@@ -3,7 +3,7 @@ import { Drain } from "../admission/drain";
 import { modelPriority } from "../admission/priority";
 import { Queue } from "../admission/queue";
 import { Ticket } from "../admission/ticket";
-import { RoutingMode } from "../config/config";
+import { RoutingMode, SloMissed } from "../config/config";
 import { streams } from "../host/contexts";
 import { continueRequest, setEffectiveContext } from "../host/stream";
 import { Reason } from "../policy/reason";
@@ -72,6 +72,12 @@ export class Admission {
     if (firstMs > ticket.deadlineMs) return this.refuseNow(stream, Reason.Deadline, now);
     if (isFree) return Phase.Sent;
     if (!hasRoom && firstMs > ticket.goalMs) ticket.goalMs = 0;
+    // What it takes once it has begun is part of its goal.
+    else if (decider.view.isLearned(slot)) ticket.goalMs -= d.prefillMs;
+    if (root.config.admission.slo == SloMissed.Reject) {
+      if (ticket.goalMs == 0) return this.refuseNow(stream, Reason.Deadline, now);
+      ticket.deadlineMs = Math.min(ticket.deadlineMs, ticket.goalMs);
+    }
     if (!this.makePlace(ticket, now)) {
       const isLate = isFull || this.waitMs(slot) > <f64>root.config.admission.maxWaitMs;
       return isLate ? this.refuseNow(stream, Reason.QueueFull, now) : Phase.Sent;

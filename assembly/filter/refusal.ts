@@ -28,7 +28,10 @@ const TIMEOUT = new Answer(
   "queue_timeout",
   "All servers are busy; the request has waited for too long.",
 );
-const DEADLINE = new Answer("deadline", "The request can't be served before its own deadline.");
+const DEADLINE = new Answer(
+  "deadline",
+  "The request can't be served within the time that it allows.",
+);
 
 const headers = new HeaderList(4, 256);
 const digits = memory.data(24);

@@ -160,8 +160,8 @@ test("a tenant that floods doesn't push a quiet one back", () => {
   assert.ok(order.indexOf(22) <= 6, `${order}`);
 });
 
-test("who can't meet its goal any more lets the others go first", () => {
-  const { gateway, reports } = full();
+test("with `slo: lower`, who can't meet its goal any more lets the others go first", () => {
+  const { gateway, reports } = full({ slo: "lower" });
   const missed = gateway.send(question(), { headers: { "x-slo-ttft-ms": "200" } });
   gateway.host.advance(400);
   const inTime = gateway.send(chat(prose(4000, random(9))), {

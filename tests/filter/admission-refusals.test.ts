@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { details, full, isHeld, nextSeed, question, status } from "./busy.ts";
+import {
+  details,
+  FREE,
+  full,
+  H1,
+  isHeld,
+  isSent,
+  nextSeed,
+  question,
+  reporting,
+  status,
+} from "./busy.ts";
 import { chat } from "./gateway.ts";
 import { prose, random } from "./lab.ts";
 
@@ -71,5 +82,31 @@ test("a deadline that can't be met is refused at once, one that passes while hel
     const refused = gateway.send(chat(prose(60_000, random(60))), { headers: { [header]: "5" } });
     assert.equal(details(refused), "warmroute_deadline", header);
     assert.equal(gateway.stat("rejected_total.cause.deadline"), 2);
+  }
+});
+
+test("a goal for the first token that can't be met is refused: at once, or when it is missed while held", () => {
+  const { gateway, free } = full();
+  const goal = (ms: number) => ({ headers: { "x-slo-ttft-ms": `${ms}` } });
+  const held = [gateway.send(question(), goal(800)), gateway.send(question(), goal(60_000))];
+  assert.ok(held.every(isHeld));
+  gateway.host.advance(900);
+  assert.deepEqual(held.map(details), ["warmroute_deadline", undefined]);
+  for (let i = 0; i < 40; i++) gateway.send(chat(prose(60_000, random(nextSeed()))));
+  const late = gateway.send(chat(prose(60_000, random(nextSeed()))), goal(5));
+  assert.equal(details(late), "warmroute_deadline");
+  assert.match(late.stream.localReply?.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+  assert.equal(gateway.stat("rejected_total.cause.deadline"), 2);
+  free();
+  assert.ok(held.slice(1).every(isSent), "its own goal can be met");
+});
+
+test("nobody is refused for a goal while a server has room", () => {
+  const gateway = reporting([H1], { [H1]: FREE });
+  for (let i = 0; i < 10; i++) {
+    const sent = gateway.send(chat(prose(60_000, random(nextSeed()))), {
+      headers: { "x-slo-ttft-ms": "1" },
+    });
+    assert.ok(isSent(sent));
   }
 });
