@@ -6,6 +6,11 @@
 /** Factors stay within these bounds: from a server that answers at once (a mock, a cache of answers) to one that computes on a small CPU. */
 export const FACTOR_MIN: f64 = 0.0001;
 export const FACTOR_MAX: f64 = 1000;
+/**
+ * In prices, servers that are faster than this are as fast as this, and as fast as each other: what little time they take is as
+ * much the network's and the clock's as theirs, and must not outweigh where a cache or a session's home is.
+ */
+export const PRICED_FACTOR_MIN: f64 = 0.1;
 /** One sample moves a factor by at most this ratio, so that one odd answer can't spoil it. */
 const STEP_MAX: f64 = 2;
 /** Weight of a sample once a factor is settled: about the last twelve count. */

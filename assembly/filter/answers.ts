@@ -80,42 +80,52 @@ export class Answers {
         usage.feed(outPtr, outLen);
       }
     }
-    if (endOfStream) served.complete = true;
+    if (endOfStream) this.completed(stream);
   }
 
-  /** The stream is over: takes it off its host, and learns from it. */
+  /** The answer is complete. Taken off its host before its client has the end: what that sends next finds the host as it is. */
+  completed(stream: Stream): void {
+    stream.served.complete = true;
+    this.leave(stream);
+  }
+
+  /** The stream is over. */
   end(stream: Stream): void {
+    this.leave(stream);
+    this.root.explain.finished(stream);
+  }
+
+  /** Takes the request off its host, once, and learns from it. */
+  private leave(stream: Stream): void {
     const root = this.root;
     const served = stream.served;
+    if (served.slot < 0 || served.left) return;
+    served.left = true;
     const now = nowMs();
-    if (served.slot >= 0) {
-      if (!served.complete && this.wasReset()) {
-        const begun = served.firstByteMs > 0;
-        root.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
-      } else if (this.gaveUp(stream, now)) {
-        root.health.failed(served.slot, FailureCause.Answer, now);
-      } else if (served.status == 0 || served.pushedBack) {
-        root.health.abandoned(served.slot, served.sentMs);
-      } else if (served.complete && served.status < 500) {
-        root.health.succeeded(served.slot, served.sentMs);
-      }
-      const usage = stream.usage;
-      if (usage) usage.finish();
-      const account = root.fleet.account;
-      const output = served.firstByteMs > 0 ? root.feedback.outputTokens(stream) : 0;
-      const isStream = stream.decision.isStream;
-      if (served.waiting && served.firstByteMs == 0) {
-        account.leftQueue(served.slot, served.generation, served.workMs, isStream, now);
-      } else if (served.waiting) {
-        account.answered(served.slot, served.generation, served.workMs, isStream, output, now);
-      } else {
-        account.finished(served.slot, served.generation, served.contextTokens, output, now);
-      }
-      if (served.complete && served.status == 200) root.feedback.learn(stream, now);
+    if (!served.complete && this.wasReset()) {
+      const begun = served.firstByteMs > 0;
+      root.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
+    } else if (this.gaveUp(stream, now)) {
+      root.health.failed(served.slot, FailureCause.Answer, now);
+    } else if (served.status == 0 || served.pushedBack) {
+      root.health.abandoned(served.slot, served.sentMs);
+    } else if (served.complete && served.status < 500) {
+      root.health.succeeded(served.slot, served.sentMs);
     }
-    root.explain.finished(stream);
-    if (served.slot >= 0) root.admission.wake();
-    served.slot = -1;
+    const usage = stream.usage;
+    if (usage) usage.finish();
+    const account = root.fleet.account;
+    const output = served.firstByteMs > 0 ? root.feedback.outputTokens(stream) : 0;
+    const isStream = stream.decision.isStream;
+    if (served.waiting && served.firstByteMs == 0) {
+      account.leftQueue(served.slot, served.generation, served.workMs, isStream, now);
+    } else if (served.waiting) {
+      account.answered(served.slot, served.generation, served.workMs, isStream, output, now);
+    } else {
+      account.finished(served.slot, served.generation, served.contextTokens, output, now);
+    }
+    if (served.complete && served.status == 200) root.feedback.learn(stream, now);
+    root.admission.wake();
   }
 
   /** Moves the request to the host that really served it, where that isn't the one it was counted on. */

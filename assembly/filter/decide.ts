@@ -253,11 +253,20 @@ export class Decider {
     if (locations.deepest >= 0) {
       r.sharedTokens = this.cachedUpTo(d, reader, locations.deepest);
       r.forks = <f64>locations.forks;
-      // What reaches beyond the head that others may share, and nobody else went on from yet, is taken to be this
-      // conversation's own, unless its name is new.
-      const isOwn = r.forks == 0 && locations.deepest >= d.headLength && !d.hasSession;
-      if (r.knownSlot < 0 && isOwn) r.knownSlot = this.deepestHost();
+      if (r.knownSlot < 0 && this.isOwn(d, r)) r.knownSlot = this.deepestHost();
     }
+  }
+
+  /**
+   * Whether the deepest known prefix is taken to be this conversation's own: nobody else went on from it yet. If it is no more
+   * than the head that others may share, a session whose name is new, a later turn, and who comes while the other is still being
+   * served know better: their place is where any gateway would look for them.
+   */
+  private isOwn(d: Decision, r: RequestCost): bool {
+    if (r.forks > 0 || d.hasSession) return false;
+    if (this.fleet.locations.deepest >= d.headLength) return true;
+    const host = this.deepestHost();
+    return !d.isContinued && host >= 0 && unchecked(this.candidates.inFlight[host]) == 0;
   }
 
   /** Whether a host has the deepest boundary, and no other is less loaded by any measure. */

@@ -32,6 +32,8 @@ export class Served {
   retried: bool = false;
   /** The answer came to its end. */
   complete: bool = false;
+  /** It is no longer counted on its host. */
+  left: bool = false;
 
   /** Blank, for the next request. */
   reset(): void {
@@ -53,5 +55,6 @@ export class Served {
     this.fellBack = false;
     this.retried = false;
     this.complete = false;
+    this.left = false;
   }
 }

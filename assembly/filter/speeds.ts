@@ -1,3 +1,4 @@
+import { PRICED_FACTOR_MIN } from "../cost/speed";
 import { HostDirectory } from "../state/hosts";
 import { HostRecord } from "../state/hostrecord";
 import { HostStates } from "../state/hoststates";
@@ -7,8 +8,6 @@ import { MAX_HOSTS } from "../state/layout";
 const EQUAL: f64 = 0.3;
 /** From this log distance on a factor counts in full. */
 const DIFFERENT: f64 = 0.7;
-/** Faster than this answers come at once, whoever gives them: what they then differ by is the noise of the way there. */
-const AT_ONCE: f64 = 0.1;
 /** A host's own factor counts half after so many answers: one odd early answer must not brand a server for long. */
 const EVIDENCE: f64 = 1;
 /** What was learned fades towards the fleet's median when nothing was learned for so long, so that a host is tried again: ms. */
@@ -22,7 +21,7 @@ export const FADE_MS: f64 = 600000;
 export class Speeds {
   readonly prefill: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly decode: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
-  /** The fleet's median prefill factor, as far as prices that a choice weighs against times go by it: `AT_ONCE` at least. */
+  /** The fleet's median prefill factor. */
   medianPrefill: f64 = 1;
   private sorted: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
 
@@ -46,7 +45,7 @@ export class Speeds {
       unchecked((this.prefill[slot] = prefill > 0 ? prefill : decode > 0 ? decode : NaN));
       unchecked((this.decode[slot] = decode > 0 ? decode : prefill > 0 ? prefill : NaN));
     }
-    this.medianPrefill = Math.max(this.shrink(this.prefill, count, true, nowMs), AT_ONCE);
+    this.medianPrefill = this.shrink(this.prefill, count, true, nowMs);
     this.shrink(this.decode, count, false, nowMs);
   }
 
@@ -60,7 +59,8 @@ export class Speeds {
       }
       const at = this.states.at(slot);
       const idleMs = Math.max(nowMs - HostRecord.learnedMs(at), 0);
-      const ratio = Math.max(unchecked(factors[slot]), AT_ONCE) / Math.max(median, AT_ONCE);
+      const priced = Math.max(unchecked(factors[slot]), PRICED_FACTOR_MIN);
+      const ratio = priced / Math.max(median, PRICED_FACTOR_MIN);
       const distance = Math.log(ratio) * Math.exp(-idleMs / FADE_MS);
       const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
       const samples = isPrefill ? HostRecord.prefillSamples(at) : HostRecord.decodeSamples(at);

@@ -143,7 +143,7 @@ export class Stream extends StreamContext {
   }
 
   onResponseTrailers(count: i32): TrailersStatus {
-    if (this.phase == Phase.Answering) this.served.complete = true;
+    if (this.phase == Phase.Answering) this.root.answers.completed(this);
     return TrailersStatus.Continue;
   }
 

@@ -1,4 +1,4 @@
-import { stepMs } from "../cost/speed";
+import { PRICED_FACTOR_MIN, stepMs } from "../cost/speed";
 import { Candidates, meanInFlight } from "./candidates";
 import { rendezvous } from "./rendezvous";
 import { RequestCost } from "./request";
@@ -23,7 +23,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
   const unknownWaiting = busiestReport(c, c.waiting);
   const unknownKv = busiestReport(c, c.kvUsage);
   const unknownGpu = busiestReport(c, c.gpuUtilization);
-  const tieMs = w.tieMs * Math.min(r.speedFactor, 1);
+  const tieMs = w.tieMs * Math.min(speedOf(r), 1);
   const known = r.knownSlot >= 0;
   const home = known ? r.knownSlot : homeOf(c, r.key);
   const awayMs = away(c, r, w, known ? stay(c, r, w, tieMs) : 0);
@@ -31,24 +31,25 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const prefillFactor = unchecked(c.prefillFactor[slot]);
-    const perTokenMs = w.prefillMsPerToken * prefillFactor;
+    const pricedMs = w.prefillMsPerToken * Math.max(prefillFactor, PRICED_FACTOR_MIN);
     const fresh = unchecked(c.freshness[slot]);
 
     // Reports fade to what the busiest reporting host shows, so a host nobody hears from isn't taken for idle.
     const running = fade(unchecked(c.running[slot]), unknownRunning, fresh);
     const waiting = fade(unchecked(c.waiting[slot]), unknownWaiting, fresh);
     const batch = Math.min(running + unchecked(c.inFlight[slot]), BATCH_MAX);
-    const othersWorkMs = Math.max(r.meanWorkMs * prefillFactor, WAITING_TOKENS * perTokenMs);
+    const othersTokensMs = WAITING_TOKENS * w.prefillMsPerToken;
+    const othersWorkMs = Math.max(r.meanWorkMs, othersTokensMs) * prefillFactor;
     const waitMs = unchecked(c.pendingMs[slot]) + waiting * othersWorkMs;
 
     const uncached = Math.max(r.promptTokens - unchecked(c.cachedTokens[slot]), 0);
-    const prefillMs = uncached * perTokenMs;
+    const prefillMs = uncached * pricedMs;
     // A prefix that many conversations share pays its prefill once per host: only this request's part of that counts.
     const missing = Math.max(r.sharedTokens - unchecked(c.cachedTokens[slot]), 0);
-    const sharedMs = missing * perTokenMs * (1 - 1 / (1 + r.forks));
+    const sharedMs = missing * pricedMs * (1 - 1 / (1 + r.forks));
     const countedMs = prefillMs - sharedMs;
 
-    const decodeFactor = unchecked(c.decodeFactor[slot]);
+    const decodeFactor = Math.max(unchecked(c.decodeFactor[slot]), PRICED_FACTOR_MIN);
     const decodeMs =
       r.outputTokens * stepMs(w.decodeStepMs, w.decodeMsPerSequence, batch + 1, decodeFactor);
     const othersMs = w.othersWait * prefillMs * batch;
@@ -65,7 +66,7 @@ export function price(c: Candidates, r: RequestCost, w: Weights): void {
     cost += turnWeight * countedMs * unchecked(c.turn[slot]);
     cost += unchecked(c.surchargeMs[slot]);
     unchecked((c.waitMs[slot] = waitMs));
-    unchecked((c.prefillMs[slot] = prefillMs));
+    unchecked((c.prefillMs[slot] = uncached * w.prefillMsPerToken * prefillFactor));
     unchecked((c.costMs[slot] = cost));
   }
 }
@@ -94,14 +95,21 @@ function away(c: Candidates, r: RequestCost, w: Weights, stayMs: f64): f64 {
   const crowd = meanInFlight(c) / HOME_LIGHT;
   const share = HOME_COLD + (r.isContinued ? 1 : known) / (1 + crowd * crowd);
   const home = r.knownSlot >= 0 ? w.home : w.home * w.agreement;
-  return home * share * tokens * w.prefillMsPerToken * r.speedFactor + stayMs;
+  return home * share * tokens * w.prefillMsPerToken * speedOf(r) + stayMs;
+}
+
+/** The fleet's prefill factor, as prices have it. */
+@inline
+function speedOf(r: RequestCost): f64 {
+  return Math.max(r.speedFactor, PRICED_FACTOR_MIN);
 }
 
 /** Price of leaving the host where a conversation is known to be. */
 function stay(c: Candidates, r: RequestCost, w: Weights, tieMs: f64): f64 {
   const ties = STAY_TIES * tieMs;
   if (!r.isSession) return ties;
-  const sequenceMs = w.decodeMsPerSequence * unchecked(c.decodeFactor[r.knownSlot]);
+  const decodeFactor = Math.max(unchecked(c.decodeFactor[r.knownSlot]), PRICED_FACTOR_MIN);
+  const sequenceMs = w.decodeMsPerSequence * decodeFactor;
   return ties + STAY_SEQUENCES * r.outputTokens * sequenceMs;
 }
 

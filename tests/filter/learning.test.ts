@@ -220,3 +220,32 @@ test("what was learned outlives the VMs that learned it", () => {
     records.map((record) => record.decodeFactor),
   );
 });
+
+test("servers that answer at once are equally fast, whatever their clocks say: prompts spread, sessions agree, caches count", () => {
+  const names = hostNames(3);
+  const gateway = new Gateway(names);
+  const next = random(11);
+  const slowdown = [0.3, 1, 4];
+  for (let i = 0; i < 60; i++) {
+    const exchange = gateway.send(chat(prose(32_000, next)));
+    gateway.host.advance(slowdown[names.indexOf(String(exchange.target))] as number);
+    exchange.answer({ promptTokens: 8000 });
+    gateway.host.advance(200);
+  }
+  const counts = names.map(() => 0);
+  let away = 0;
+  for (let i = 0; i < 90; i++) {
+    const headers = { "x-session-id": `s-${i}` };
+    const target = gateway.send(chat(prose(60, next)), { headers }).answer().target as string;
+    const home = new Gateway(names).send(chat("Hi"), { headers }).target;
+    counts[names.indexOf(target)] += 1;
+    if (target !== home) away += 1;
+  }
+  assert.ok(Math.max(...counts) <= 45, counts.join(", "));
+  assert.equal(away, 0);
+  for (let i = 0; i < 20; i++) {
+    const start = prose(2000, next);
+    const first = gateway.send(chat(start + prose(20 * i, next))).answer().target;
+    assert.equal(gateway.send(chat(start + prose(40, next))).answer().target, first);
+  }
+});

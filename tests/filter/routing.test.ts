@@ -169,20 +169,25 @@ test("when a host leaves, only its sessions move; workers and restarts agree (BC
   assert.ok(moved <= 300, `${moved} of 1000 moved`);
 });
 
-test("the head that conversations share binds none of them: the next new one goes where it would go anyway", () => {
+test("a head that conversations share binds no session whose name is new, and no later turn (BC-25)", () => {
   const system = { role: "system", content: "You are of use. ".repeat(600) };
-  const body = (i: number) => ({
-    model: "m",
-    messages: [system, { role: "user", content: `question ${i}, and nothing like it before` }],
-  });
-  for (const headers of [(i: number) => ({ "x-session-id": `s-${i}` }), () => ({})]) {
+  const user = (content: string) => ({ role: "user", content });
+  const first = (i: number) => [system, user(`question ${i}, and nothing like it before`)];
+  const later = (i: number) => [...first(i), { role: "assistant", content: "Yes." }, user("And?")];
+  const named = (i: number) => ({ "x-session-id": `s-${i}` });
+  for (const [messages, headers] of [
+    [first, named],
+    [later, () => ({})],
+  ] as const) {
     let away = 0;
     for (let i = 1; i <= 40; i++) {
+      const send = (gateway: Gateway, n: number) =>
+        gateway.send({ model: "m", messages: messages(n) }, { headers: headers(n) });
       // One that knows nothing of it, and one that has just sent another with the same head elsewhere.
-      const home = new Gateway(hostNames(4)).send(body(i), { headers: headers(i) }).target;
+      const home = send(new Gateway(hostNames(4)), i).target;
       const gateway = new Gateway(hostNames(4));
-      gateway.send(body(0), { headers: headers(0) }).answer();
-      if (gateway.send(body(i), { headers: headers(i) }).target !== home) away++;
+      send(gateway, 0).answer();
+      if (send(gateway, i).target !== home) away++;
     }
     assert.equal(away, 0, `${away} of 40 followed the other`);
   }
