@@ -238,7 +238,7 @@ test("servers that answer at once are equally fast, whatever their clocks say: p
     const headers = { "x-session-id": `s-${i}` };
     const target = gateway.send(chat(prose(60, next)), { headers }).answer().target as string;
     const home = new Gateway(names).send(chat("Hi"), { headers }).target;
-    counts[names.indexOf(target)] += 1;
+    counts[names.indexOf(target)] = (counts[names.indexOf(target)] ?? 0) + 1;
     if (target !== home) away += 1;
   }
   assert.ok(Math.max(...counts) <= 45, counts.join(", "));
