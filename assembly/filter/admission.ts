@@ -14,7 +14,7 @@ import { Places } from "./places";
 import { refuse } from "./refusal";
 import { Root } from "./root";
 import { Phase, Stream } from "./stream";
-import { Turn } from "./turn";
+import { CURRENT_MS, Turn } from "./turn";
 import { TICK_MS, Wish } from "./ticker";
 
 /** Tick while something is: room comes back as time passes, too, and at other workers. */
@@ -64,7 +64,8 @@ export class Admission {
     const hasRoom = !isFull && !decider.isCongested;
     const isIdle = hasRoom && decider.isIdle(slot);
     const fleet = root.fleet;
-    const isFree = isIdle || (hasRoom && fleet.inFlight.held() == 0);
+    const isHeld = fleet.inFlight.held() > 0 || fleet.peerLoads.isHolding(CURRENT_MS, now);
+    const isFree = isIdle || (hasRoom && !isHeld);
     if (isFree && (isIdle || ticket.deadlineMs == Infinity)) return Phase.Sent;
     this.describe(stream);
     const beforeMs = isFree ? 0 : this.drainMs(this.queue.workBefore(ticket, now));
@@ -92,6 +93,7 @@ export class Admission {
     this.places.added(ticket, now);
     fleet.row.hold(1, ticket.bytes, now);
     root.stats.queueLength.add(1);
+    root.held(now);
     if (hasRoom) this.wake();
     else if (this.periodMs == TICK_MS) this.setPeriod(HELD_TICK_MS);
     return Phase.Queued;
@@ -131,6 +133,7 @@ export class Admission {
     this.places.note(now);
     this.root.fleet.row.publish(now);
     setEffectiveContext(this.root.id);
+    this.root.held(now);
     const more = released == STEPS_MAX || expired == STEPS_MAX;
     this.setPeriod(more ? WAKE_MS : this.queue.length > 0 ? HELD_TICK_MS : TICK_MS);
   }

@@ -126,6 +126,8 @@ export class Answers {
     }
     if (served.complete && served.status == 200) root.feedback.learn(stream, now);
     root.admission.wake();
+    // An answer in one piece, or none: what was told as waiting no longer is.
+    if (served.waiting) this.progressed(stream, now);
   }
 
   /** Moves the request to the host that really served it, where that isn't the one it was counted on. */
@@ -256,6 +258,12 @@ export class Answers {
       now,
     );
     this.root.admission.wake();
+    this.progressed(stream, now);
+  }
+
+  private progressed(stream: Stream, now: f64): void {
+    const d = stream.decision;
+    this.root.progressed(d.promptTokens - d.cachedTokens, stream.id, now);
   }
 }
 

@@ -5,25 +5,21 @@ import { HeaderMap, getHeader } from "../host/headers";
 import { logWarn } from "../host/log";
 import { outLen, outPtr } from "../host/memory";
 import { setEffectiveContext } from "../host/stream";
-import { Fault, check } from "../peers/check";
+import { Fault, check, heldOf, rowsOf } from "../peers/check";
+import { Learned } from "../peers/learned";
 import { missingShare } from "../peers/merge";
-import {
-  HEAD_BYTES,
-  Head,
-  Kind,
-  MAX_IDS,
-  MAX_MESSAGE,
-  PLACEMENT_HEAD,
-  Placement,
-  ROW_BYTES,
-  Row,
-} from "../peers/wire";
+import { Head, Kind } from "../peers/head";
+import { Placement } from "../peers/placement";
+import { Row } from "../peers/row";
+import { MAX_IDS, MAX_MESSAGE, PLACEMENT_HEAD, ROW_BYTES } from "../peers/wire";
 import { mix } from "../prefix/hash";
 import { MAX_ENTRIES } from "../prefix/chain";
+import { HostRecord } from "../state/hostrecord";
 import { CAS_ATTEMPTS, MAX_HOSTS } from "../state/layout";
 import { ancestorOf, isRecorded } from "../state/locations";
 import { noteCasGaveUp } from "../state/record";
 import { Decision } from "./decision";
+import { tellHeld } from "./heldnews";
 import { Members, Out } from "./members";
 import { Root } from "./root";
 import { PeerTables } from "./peertables";
@@ -43,6 +39,9 @@ const BYTES = text("application/octet-stream");
 
 /** Something is said at least this often, so that silence means absence well before peers/merge.ts' UNHEARD_MS. */
 const ALIVE_MS: f64 = 250;
+
+/** While requests are held, what the next of them is like is said this often, ms: well within what a turn waits for. */
+const HELD_MS: f64 = 10;
 
 /** A name is given up at most this often, ms. */
 const RENAME_MS: f64 = 1000;
@@ -125,11 +124,42 @@ export class Exchange {
     noteCasGaveUp();
   }
 
+  /** A request that was told of at once has its first token, which is told as soon. @param workMs as it was counted */
+  progressed(uncachedTokens: f64, context: u32, nowMs: f64): void {
+    if (this.members.count == 0) return;
+    const peers = this.root.config.peers;
+    if (uncachedTokens < <f64>peers.pushTokens) return;
+    const outbox = this.peers.outbox;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      if (!outbox.open()) return;
+      const leftMs = this.gapMs(nowMs);
+      if (leftMs > 0) {
+        this.wait(leftMs);
+        return;
+      }
+      const length = this.write(nowMs);
+      if (!outbox.commit()) continue;
+      setEffectiveContext(this.root.id);
+      this.tell(length, nowMs);
+      setEffectiveContext(context);
+      return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** Requests are held: said with the next message, within HELD_MS. */
+  held(nowMs: f64): void {
+    const outbox = this.peers.outbox;
+    if (this.members.count == 0 || this.isWaiting || !outbox.open()) return;
+    const sinceMs = nowMs - outbox.pushedMs;
+    this.wait(sinceMs < 0 ? 1 : Math.max(HELD_MS - sinceMs, this.gapMs(nowMs)));
+  }
+
   /** Time has passed: what waited may go. */
   tick(nowMs: f64): void {
     if (!this.isWaiting) return;
     const outbox = this.peers.outbox;
-    if (!outbox.open() || outbox.placements == 0) {
+    if (!outbox.open()) {
       this.rest();
       return;
     }
@@ -272,7 +302,8 @@ export class Exchange {
     }
     const message = this.message;
     let count = 0;
-    let at = message + <usize>HEAD_BYTES;
+    tellHeld(heldOf(message), fleet, nowMs);
+    let at = rowsOf(message);
     for (let slot = 0; slot < hosts.count; slot++) {
       const host = hosts.hash(slot);
       if (host == 0) continue;
@@ -284,7 +315,9 @@ export class Exchange {
       const isNews = outbox.differs(slot, host, waiting, decoding, workMs, newestMs, clock);
       if (!isNews && !isFull && unchecked(positions[slot]) < 0) continue;
       const context = inFlight.contextTokens(slot);
-      Row.write(at, host, waiting, decoding, workMs, context, nowMs - newestMs, clock);
+      const streams = inFlight.streams(slot);
+      Row.write(at, host, waiting, streams, decoding, workMs, context, nowMs - newestMs, clock);
+      this.tellSpeeds(Row.learned(at), slot);
       outbox.note(slot, host, waiting, decoding, workMs, newestMs, clock);
       unchecked((positions[slot] = count++));
       at += <usize>ROW_BYTES;
@@ -313,6 +346,15 @@ export class Exchange {
     Head.setSequence(message, outbox.sequence);
     Head.setSentMs(message, nowMs);
     return <i32>(at - message);
+  }
+
+  /** Says how fast a host was found to be, by own answers alone: what others said is theirs to say. */
+  private tellSpeeds(learned: usize, slot: i32): void {
+    const at = this.root.fleet.states.at(slot);
+    const prefill = HostRecord.prefillFactor(at);
+    const decode = HostRecord.decodeFactor(at);
+    const prefillSamples = HostRecord.prefillSamples(at);
+    Learned.write(learned, prefill, prefillSamples, decode, HostRecord.decodeSamples(at));
   }
 
   /** Sends the message to each gateway that may be told now. */

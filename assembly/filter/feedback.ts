@@ -188,7 +188,11 @@ export class Feedback {
   first(stream: Stream, now: f64): void {
     const served = stream.served;
     if (served.eventStream) {
-      const last = unchecked(this.lastFirstMs[served.slot]);
+      const inFlight = this.root.fleet.inFlight;
+      this.root.fleet.peerLoads.refresh(now);
+      const others = inFlight.othersGotOnMs(served.slot);
+      const own = unchecked(this.lastFirstMs[served.slot]);
+      const last = others <= now ? Math.max(own, others) : own;
       if (last > served.sentMs && last <= now) served.sinceLastMs = now - last;
       unchecked((this.lastFirstMs[served.slot] = now));
       this.glimpse(stream, now);

@@ -51,8 +51,8 @@ export class Fleet {
     this.row = row;
     const states = new HostStates(keys, hosts);
     this.states = states;
-    this.speeds = new Speeds(hosts, states);
     const peerLoads = new PeerLoads(keys, hosts);
+    this.speeds = new Speeds(hosts, states, peerLoads);
     this.peerLoads = peerLoads;
     this.inFlight = new InFlight(keys, hosts, row, peerLoads);
     this.account = new Account(hosts, row);

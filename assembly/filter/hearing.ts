@@ -1,5 +1,7 @@
 import { Fault, check, entriesOf, placementsOf } from "../peers/check";
-import { HEAD_BYTES, Head, Kind, MAX_MESSAGE, PAGE_ENTRY, Placement } from "../peers/wire";
+import { Head, Kind } from "../peers/head";
+import { Placement } from "../peers/placement";
+import { HEAD_BYTES, MAX_MESSAGE, PAGE_ENTRY } from "../peers/wire";
 import { MAX_HOSTS } from "../state/layout";
 import { Exchange } from "./exchange";
 import { PeerTables } from "./peertables";

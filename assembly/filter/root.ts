@@ -205,10 +205,24 @@ export class Root extends RootContext {
     served.generation = hosts.generation(slot);
     served.waiting = true;
     served.workMs = d.prefillMs;
-    served.waitingBefore = <f64>this.fleet.inFlight.totalWaiting(slot);
+    const inFlight = this.fleet.inFlight;
+    served.waitingBefore = <f64>inFlight.totalWaiting(slot);
+    const sinceMs = inFlight.othersNewestMs(slot, now);
     const inserted = Math.max(d.promptTokens - d.cachedTokens, 0);
-    this.fleet.account.sent(slot, d.prefillMs, inserted, d.isStream, now);
-    served.clockAtSent = this.fleet.inFlight.clockTokens(slot);
+    this.fleet.account.sent(slot, d.prefillMs, inserted, d.isStream, sinceMs, now);
+    served.clockAtSent = inFlight.clockTokens(slot);
+  }
+
+  /** Requests are held here: other gateways should know whose turn it is. */
+  held(now: f64): void {
+    const exchange = this.exchange;
+    if (exchange) exchange.held(now);
+  }
+
+  /** A request's first token has come. */
+  progressed(uncachedTokens: f64, context: u32, now: f64): void {
+    const exchange = this.exchange;
+    if (exchange) exchange.progressed(uncachedTokens, context, now);
   }
 
   /** An ORCA load report that came with an answer of a host. */

@@ -3,6 +3,7 @@ import { HostDirectory } from "../state/hosts";
 import { HostRecord } from "../state/hostrecord";
 import { HostStates } from "../state/hoststates";
 import { MAX_HOSTS } from "../state/layout";
+import { PeerLoads } from "../state/peerloads";
 
 /** Factors within this log distance of the fleet's median are taken to be the median: measuring noise of equal servers. */
 const EQUAL: f64 = 0.3;
@@ -12,6 +13,8 @@ const DIFFERENT: f64 = 0.7;
 const EVIDENCE: f64 = 1;
 /** What was learned fades towards the fleet's median when nothing was learned for so long, so that a host is tried again: ms. */
 export const FADE_MS: f64 = 600000;
+/** A factor is about its last so many answers: more give it no more weight beside other gateways' factors. */
+const SETTLED_ANSWERS: f64 = 12;
 
 /**
  * Speed factors as a choice uses them. Equal servers never measure exactly equal, and on a long answer a few percent would
@@ -28,6 +31,7 @@ export class Speeds {
   constructor(
     private hosts: HostDirectory,
     private states: HostStates,
+    private peers: PeerLoads,
   ) {
     this.prefill.fill(1);
     this.decode.fill(1);
@@ -38,8 +42,19 @@ export class Speeds {
     const count = this.hosts.count;
     for (let slot = 0; slot < count; slot++) {
       const at = this.states.at(slot);
-      const prefill = HostRecord.prefillFactor(at);
-      const decode = HostRecord.decodeFactor(at);
+      const told = this.peers.speeds;
+      const prefill = together(
+        HostRecord.prefillFactor(at),
+        HostRecord.prefillSamples(at),
+        unchecked(told.prefillLogs[slot]),
+        unchecked(told.prefillSamples[slot]),
+      );
+      const decode = together(
+        HostRecord.decodeFactor(at),
+        HostRecord.decodeSamples(at),
+        unchecked(told.decodeLogs[slot]),
+        unchecked(told.decodeSamples[slot]),
+      );
       // A server that is slow at one is taken to be slow at the other until it has shown that.
       // Of one that has shown nothing yet (NaN) the others' speed is expected, not the prior's.
       unchecked((this.prefill[slot] = prefill > 0 ? prefill : decode > 0 ? decode : NaN));
@@ -58,14 +73,18 @@ export class Speeds {
         continue;
       }
       const at = this.states.at(slot);
-      const idleMs = Math.max(nowMs - HostRecord.learnedMs(at), 0);
+      const told = this.peers.speeds;
+      const toldSamples = unchecked(
+        isPrefill ? told.prefillSamples[slot] : told.decodeSamples[slot],
+      );
+      const idleMs = toldSamples > 0 ? 0 : Math.max(nowMs - HostRecord.learnedMs(at), 0);
       const priced = Math.max(unchecked(factors[slot]), PRICED_FACTOR_MIN);
       const ratio = priced / Math.max(median, PRICED_FACTOR_MIN);
       const distance = Math.log(ratio) * Math.exp(-idleMs / FADE_MS);
       const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
       const samples = isPrefill ? HostRecord.prefillSamples(at) : HostRecord.decodeSamples(at);
       // A first token alone is some evidence already.
-      const seen = Math.max(<f64>samples, 1);
+      const seen = Math.max(<f64>samples + toldSamples, 1);
       const evidence = seen / (seen + EVIDENCE);
       unchecked((factors[slot] = median * Math.exp(distance * weight * evidence)));
     }
@@ -88,4 +107,16 @@ export class Speeds {
     }
     return used > 0 ? unchecked(this.sorted[(used - 1) >> 1]) : 1;
   }
+}
+
+/**
+ * Factor of own answers and of those that other gateways told of, 0 for none.
+ * @param toldLogs Σ of the others' answers × ln of their factor
+ */
+function together(factor: f64, samples: u32, toldLogs: f64, told: f64): f64 {
+  if (told == 0) return factor;
+  // A factor without a whole answer is from a first token alone.
+  const own = factor > 0 ? Math.min(Math.max(<f64>samples, 1), SETTLED_ANSWERS) : 0;
+  const logs = own > 0 ? own * Math.log(factor) : 0;
+  return Math.exp((logs + toldLogs) / (own + told));
 }

@@ -1,7 +1,9 @@
 import { BufferType, getBuffer } from "../host/buffers";
 import { outLen, outPtr } from "../host/memory";
 import { Fault, check, entriesOf } from "../peers/check";
-import { HEAD_BYTES, Head, Kind, PAGE_ENTRY, PageEntry } from "../peers/wire";
+import { Head, Kind } from "../peers/head";
+import { PageEntry } from "../peers/page";
+import { HEAD_BYTES, PAGE_ENTRY } from "../peers/wire";
 import { Exchange } from "./exchange";
 import { PeerTables } from "./peertables";
 import { Root } from "./root";

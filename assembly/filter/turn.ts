@@ -1,5 +1,6 @@
 import { Queue, effectivePriority, urgency } from "../admission/queue";
 import { Ticket } from "../admission/ticket";
+import { PeerView } from "../state/peers";
 import { RowView } from "../state/row";
 import { Root } from "./root";
 
@@ -9,7 +10,8 @@ export const CURRENT_MS: f64 = 100;
 const PATIENCE_MS: f64 = 25;
 
 /**
- * Whose turn it is among the workers: each has its own queue, and all of them give out the same room. Each publishes who is
+ * Whose turn it is among the workers, and among gateways that hear each other: each has its own queue, and all of them give
+ * out the same room. Each publishes who is
  * next in its queue; one whose next has a lower priority, or is less urgent, leaves the room to the other. Between tenants
  * the workers take turns, for a tenant's fair share is known within a worker only.
  */
@@ -47,19 +49,33 @@ export class Turn {
   }
 
   private isFirst(ticket: Ticket, nowMs: f64): bool {
-    const inFlight = this.root.fleet.inFlight;
+    const fleet = this.root.fleet;
+    const inFlight = fleet.inFlight;
     const priority = effectivePriority(ticket, nowMs);
     const mine = urgency(ticket.queuedMs, ticket.workMs, nowMs);
-    const letGoMs = RowView.letGoMs(this.root.fleet.row.bytes);
+    const tenant = <u32>ticket.tenant;
+    const letGoMs = RowView.letGoMs(fleet.row.bytes);
     for (let i = 0, n = inFlight.otherRows; i < n; i++) {
       const row = inFlight.holding(i, CURRENT_MS, nowMs);
       if (row == 0) continue;
       const its = RowView.nextPriority(row);
       if (its > priority) return false;
       if (its < priority) continue;
-      if (RowView.nextTenant(row) == <u32>ticket.tenant) {
+      if (RowView.nextTenant(row) == tenant) {
         if (urgency(RowView.nextSinceMs(row), RowView.nextWorkMs(row), nowMs) > mine) return false;
       } else if (RowView.letGoMs(row) < letGoMs) return false;
+    }
+    const peers = fleet.peerLoads;
+    for (let i = 0, n = peers.recordCount; i < n; i++) {
+      const peer = peers.holding(i, CURRENT_MS, nowMs);
+      if (peer == 0) continue;
+      const its = PeerView.nextPriority(peer);
+      if (its > priority) return false;
+      if (its < priority) continue;
+      if (PeerView.nextTenant(peer) == tenant) {
+        const theirs = urgency(PeerView.nextSinceMs(peer), PeerView.nextWorkMs(peer), nowMs);
+        if (theirs > mine) return false;
+      } else if (PeerView.letGoMs(peer) < letGoMs) return false;
     }
     return true;
   }

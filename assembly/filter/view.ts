@@ -142,9 +142,10 @@ export class View {
     return this.fleet.inFlight.total(slot) > 1 && nowMs - HostRecord.learnedMs(at) < AT_WORK_MS;
   }
 
-  /** Whether the speed of a host has been learned. */
+  /** Whether the speed of a host has been learned, here or by another gateway. */
   isLearned(slot: i32): bool {
-    return HostRecord.prefillFactor(this.fleet.states.at(slot)) > 0;
+    if (HostRecord.prefillFactor(this.fleet.states.at(slot)) > 0) return true;
+    return unchecked(this.fleet.peerLoads.speeds.prefillSamples[slot]) > 0;
   }
 
   /** Whether a host reports to have nothing to do, though requests were sent to it well before: they have got lost in it. */

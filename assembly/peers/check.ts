@@ -1,7 +1,11 @@
+import { Held } from "./held";
+import { Head, Kind } from "./head";
+import { PageEntry } from "./page";
+import { Placement } from "./placement";
+import { Row } from "./row";
 import {
   HEAD_BYTES,
-  Head,
-  Kind,
+  HELD_BYTES,
   MAGIC,
   MAX_AGE_MS,
   MAX_CLOCK,
@@ -12,10 +16,7 @@ import {
   MAX_WORK_MS,
   PAGE_ENTRY,
   PLACEMENT_HEAD,
-  PageEntry,
-  Placement,
   ROW_BYTES,
-  Row,
   VERSION,
 } from "./wire";
 
@@ -75,9 +76,21 @@ export function check(at: usize, size: i32): Fault {
   }
 }
 
+/** Address of what an update says of held requests. */
+@inline
+export function heldOf(at: usize): usize {
+  return at + HEAD_BYTES;
+}
+
+/** Address of the first row of an update. */
+@inline
+export function rowsOf(at: usize): usize {
+  return at + <usize>(HEAD_BYTES + HELD_BYTES);
+}
+
 /** Address of the first placement of an update. */
 export function placementsOf(at: usize): usize {
-  return at + <usize>(HEAD_BYTES + Head.hosts(at) * ROW_BYTES);
+  return rowsOf(at) + <usize>(Head.hosts(at) * ROW_BYTES);
 }
 
 /** Address of the first entry of a page. */
@@ -88,9 +101,10 @@ export function entriesOf(at: usize): usize {
 function checkUpdate(at: usize, size: i32): Fault {
   const hosts = Head.hosts(at);
   const end = at + <usize>size;
-  if (HEAD_BYTES + hosts * ROW_BYTES > size) return Fault.Garbled;
+  if (HEAD_BYTES + HELD_BYTES + hosts * ROW_BYTES > size) return Fault.Garbled;
+  if (!isHeldPossible(heldOf(at))) return Fault.Garbled;
   for (let i = 0; i < hosts; i++) {
-    const row = at + <usize>(HEAD_BYTES + i * ROW_BYTES);
+    const row = rowsOf(at) + <usize>(i * ROW_BYTES);
     const whole =
       Row.host(row) != 0 &&
       isWithin(Row.workMs(row), MAX_WORK_MS) &&
@@ -107,6 +121,14 @@ function checkUpdate(at: usize, size: i32): Fault {
     if (place > end) return Fault.Garbled;
   }
   return place == end ? Fault.None : Fault.Garbled;
+}
+
+function isHeldPossible(held: usize): bool {
+  return (
+    isWithin(Held.workMs(held), MAX_WORK_MS) &&
+    isWithin(Held.waitedMs(held), MAX_AGE_MS) &&
+    isWithin(Held.letGoAgeMs(held), MAX_AGE_MS)
+  );
 }
 
 function checkPage(at: usize, size: i32): Fault {

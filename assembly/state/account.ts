@@ -27,8 +27,16 @@ export class Account {
    * A request goes to a host.
    * @param workMs its expected prefill there  @param insertedTokens what it adds to the host's cache
    * @param isStream its answer is to be streamed
+   * @param sinceMs since when the host is on with what others have waiting there (`InFlight.othersNewestMs`), now if nothing
    */
-  sent(slot: i32, workMs: f64, insertedTokens: f64, isStream: bool, nowMs: f64): void {
+  sent(
+    slot: i32,
+    workMs: f64,
+    insertedTokens: f64,
+    isStream: bool,
+    sinceMs: f64,
+    nowMs: f64,
+  ): void {
     const box = this.box(slot);
     const waiting = LoadBox.waiting(box);
     const work = waiting > 0 ? LoadBox.workMs(box) : 0;
@@ -36,9 +44,10 @@ export class Account {
     const streams = LoadBox.streams(box);
     // A queue that is late stays so: what comes later doesn't make what was sent before any faster.
     if (streams == 0) {
+      const newestMs = waiting > 0 ? Math.max(LoadBox.newestMs(box), sinceMs) : sinceMs;
       const finish = waiting > 0 ? LoadBox.newestMs(box) + work : 0;
-      this.setWaiting(box, waiting + 1, Math.max(0, finish - nowMs) + workMs);
-      store<f64>(box + 16, nowMs);
+      this.setWaiting(box, waiting + 1, Math.max(0, finish - newestMs) + workMs);
+      store<f64>(box + 16, newestMs);
     } else this.setWaiting(box, waiting + 1, work + workMs);
     if (isStream) store<u16>(box + 6, <u16>min(streams + 1, COUNT_MAX));
     store<f64>(box + 24, LoadBox.clockTokens(box) + insertedTokens);

@@ -104,6 +104,11 @@ export class InFlight {
     return unchecked(this.waitingSum[slot]) + LoadBox.waiting(this.ownBox(slot));
   }
 
+  /** Those of the waiting whose answers are to be streamed, of this Envoy. */
+  streams(slot: i32): i32 {
+    return unchecked(this.streamsSum[slot]) + LoadBox.streams(this.ownBox(slot));
+  }
+
   /** Requests past their first token at a host, of this Envoy. */
   decoding(slot: i32): i32 {
     return unchecked(this.decodingSum[slot]) + LoadBox.decoding(this.ownBox(slot));
@@ -128,7 +133,7 @@ export class InFlight {
     const others = peers.heard == 0 ? 0 : unchecked(peers.newestMs[slot]);
     const sinceMs = max(0.0, nowMs - newest);
     let own = max(0.0, work - sinceMs);
-    if (unchecked(this.streamsSum[slot]) + LoadBox.streams(this.ownBox(slot)) > 0) {
+    if (this.streams(slot) + (peers.heard == 0 ? 0 : unchecked(peers.streams[slot])) > 0) {
       own = max(own, LATE_SHARE * max(0.0, nowMs - max(newest, others)));
     }
     if (peers.heard == 0) return own;
@@ -143,6 +148,28 @@ export class InFlight {
   /** The `newest` of the formula above, of this Envoy, ms. */
   newestMs(slot: i32): f64 {
     return max(unchecked(this.newestMax[slot]), LoadBox.newestMs(this.ownBox(slot)));
+  }
+
+  /**
+   * Since when a host is on with what other workers and gateways have waiting there, ms; now, where it isn't or should be done
+   * by now. A queue that joins theirs is as old as theirs: then the sums of the formula above count what has passed once.
+   */
+  othersNewestMs(slot: i32, nowMs: f64): f64 {
+    let work = unchecked(this.workSum[slot]);
+    let newest = unchecked(this.newestMax[slot]);
+    const peers = this.peers;
+    if (peers.heard > 0) {
+      work += unchecked(peers.workMs[slot]);
+      newest = max(newest, unchecked(peers.newestMs[slot]));
+    }
+    return newest <= nowMs && work > nowMs - newest ? newest : nowMs;
+  }
+
+  /** The last time that a host is known to have got on with something of other workers or gateways, ms. */
+  othersGotOnMs(slot: i32): f64 {
+    const others = unchecked(this.newestMax[slot]);
+    const peers = this.peers;
+    return peers.heard > 0 ? max(others, unchecked(peers.newestMs[slot])) : others;
   }
 
   /** Requests at a host, of this Envoy and the gateways that it hears. */

@@ -1,4 +1,5 @@
-import { PAGE_ENTRY, PageEntry } from "../peers/wire";
+import { PageEntry } from "../peers/page";
+import { PAGE_ENTRY } from "../peers/wire";
 import { Bucket } from "./bucket";
 import { HostDirectory } from "./hosts";
 import { ENTRIES, entryAt } from "./locationbucket";

@@ -6,6 +6,7 @@ import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
 import { PeerView } from "./peers";
+import { PeerSpeeds } from "./peerspeeds";
 import { LoadBox } from "./loadbox";
 
 /** A gateway's record as it was read last. */
@@ -41,12 +42,15 @@ export class PeerLoads {
 
   /** By slot. */
   readonly waiting: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  readonly streams: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   readonly decoding: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   /** Expected prefill ms of those without a first token, and the latest `newest` of any gateway. */
   readonly workMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly newestMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   /** Tokens inserted by other gateways: a part of the host's token clock. */
   readonly clockTokens: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+
+  readonly speeds: PeerSpeeds = new PeerSpeeds();
 
   private key: Text;
   private marksKey: Text;
@@ -88,6 +92,27 @@ export class PeerLoads {
       const turn = (place - first + known) % known;
       unchecked((this.turn[slot] = <f64>turn / <f64>known));
     }
+  }
+
+  /** Gateways that there may be records of: 0 … `records` − 1. */
+  get recordCount(): i32 {
+    return this.isOn ? this.records.length : 0;
+  }
+
+  /** Record (`PeerView`) of a gateway, if it holds requests and said so within so many ms; 0 otherwise. */
+  holding(index: i32, withinMs: f64, nowMs: f64): usize {
+    const record = unchecked(this.records[index]);
+    if (record.size == 0 || PeerView.held(record.bytes) == 0) return 0;
+    if (!PeerView.isMeasured(record.bytes, nowMs)) return 0;
+    return Math.abs(nowMs - PeerView.heardMs(record.bytes)) <= withinMs ? record.bytes : 0;
+  }
+
+  /** Whether another gateway holds requests, as of what it said within so many ms. */
+  isHolding(withinMs: f64, nowMs: f64): bool {
+    for (let i = 0, n = this.recordCount; i < n; i++) {
+      if (this.holding(i, withinMs, nowMs) != 0) return true;
+    }
+    return false;
   }
 
   /** Reads what is new, and drops what is too old: at ticks. */
@@ -132,10 +157,12 @@ export class PeerLoads {
     const count = this.hosts.count;
     for (let slot = 0; slot < count; slot++) {
       unchecked((this.waiting[slot] = 0));
+      unchecked((this.streams[slot] = 0));
       unchecked((this.decoding[slot] = 0));
       unchecked((this.workMs[slot] = 0));
       unchecked((this.newestMs[slot] = 0));
       unchecked((this.clockTokens[slot] = 0));
+      this.speeds.clear(slot);
     }
     this.heard = 0;
     this.lower = 0;
@@ -162,8 +189,10 @@ export class PeerLoads {
       unchecked((this.clockTokens[slot] += LoadBox.clockTokens(box)));
       if (!isHeard) continue;
       unchecked((this.waiting[slot] += LoadBox.waiting(box)));
+      unchecked((this.streams[slot] += LoadBox.streams(box)));
       unchecked((this.decoding[slot] += LoadBox.decoding(box)));
       unchecked((this.workMs[slot] += LoadBox.workMs(box)));
+      this.speeds.add(slot, PeerView.learned(box), 1);
       const newest = LoadBox.newestMs(box);
       if (newest > unchecked(this.newestMs[slot])) unchecked((this.newestMs[slot] = newest));
     }

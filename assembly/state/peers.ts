@@ -1,9 +1,12 @@
 import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared } from "../host/shareddata";
-import { Fault } from "../peers/check";
+import { Fault, heldOf, rowsOf } from "../peers/check";
+import { Held } from "../peers/held";
 import { Sequence } from "../peers/sequence";
-import { HEAD_BYTES, Head, ROW_BYTES, Row } from "../peers/wire";
+import { Head } from "../peers/head";
+import { Row } from "../peers/row";
+import { ROW_BYTES } from "../peers/wire";
 import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { CAS_ATTEMPTS, LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
@@ -25,8 +28,15 @@ const AHEAD_MS: usize = 32;
 const ROUND_TRIP_MS: usize = 40;
 const MEASURED_MS: usize = 48;
 const SLOTS: usize = 56;
-const HEAD: i32 = 64;
-const BOX: i32 = 48;
+const HELD: usize = 64;
+const HELD_PRIORITY: usize = 68;
+const HELD_TENANT: usize = 72;
+const HELD_WORK: usize = 76;
+const HELD_SINCE: usize = 80;
+const HELD_LET_GO: usize = 88;
+const HEAD: i32 = 96;
+const BOX: i32 = 56;
+const LEARNED: usize = 48;
 
 /** Reads what is known of one gateway, wherever the bytes are. */
 @unmanaged
@@ -52,9 +62,41 @@ export class PeerView {
     const slots = load<i32>(at + SLOTS);
     return slots < 0 ? 0 : slots > MAX_HOSTS ? MAX_HOSTS : slots;
   }
+  /** Requests that it holds. */
+  @inline
+  static held(at: usize): u32 {
+    return load<u32>(at + HELD);
+  }
+  /** Priority, tenant, work and time of the next of them to go. */
+  @inline
+  static nextPriority(at: usize): i32 {
+    return load<i32>(at + HELD_PRIORITY);
+  }
+  @inline
+  static nextTenant(at: usize): u32 {
+    return load<u32>(at + HELD_TENANT);
+  }
+  @inline
+  static nextWorkMs(at: usize): f64 {
+    return <f64>load<f32>(at + HELD_WORK);
+  }
+  @inline
+  static nextSinceMs(at: usize): f64 {
+    return load<f64>(at + HELD_SINCE);
+  }
+  /** When it last let one go, ms. */
+  @inline
+  static letGoMs(at: usize): f64 {
+    return load<f64>(at + HELD_LET_GO);
+  }
   @inline
   static box(at: usize, slot: i32): usize {
     return at + <usize>(HEAD + slot * BOX);
+  }
+  /** What it learned of the speed of a box's host (peers/learned.ts). */
+  @inline
+  static learned(box: usize): usize {
+    return box + LEARNED;
   }
 }
 
@@ -65,7 +107,8 @@ export class PeerView {
  * ┌──────────┬─────────┬──────┬─────────┬──────────┬──────────────┬────────────┬─────────────┬───────┬───┐
  * │version 4 │highest 4│seen 8│gateway 8│heard ms 8│clock ahead 8 │round trip 8│measured ms 8│slots 4│ 4 │
  * └──────────┴─────────┴──────┴─────────┴──────────┴──────────────┴────────────┴─────────────┴───────┴───┘
- * per slot: │q 2│d 2│generation 1│ 3 │work 4│context 4│newest ms 8│inserted 8│its clock 8│said in message 4│ 4 │
+ * held: │count 4│priority 4│tenant 4│work 4│since ms 8│let go ms 8│
+ * per slot: │q 2│d 2│generation 1│ 1 │streams 2│work 4│context 4│newest ms 8│inserted 8│its clock 8│said in message 4│ 4 │speeds 6│ 2 │
  * ```
  * A second value counts the changes of each, so that readers look at one small value to know what is new.
  *
@@ -106,7 +149,10 @@ export class PeerTable {
       store<u64>(bytes + SEEN, sequence.seen);
       const lateMs = Math.max(0, nowMs + load<f64>(bytes + AHEAD_MS) - Head.sentMs(at));
       const isLast = sequence.highest == Head.sequence(at);
-      if (isLast) store<f64>(bytes + HEARD_MS, nowMs - lateMs);
+      if (isLast) {
+        store<f64>(bytes + HEARD_MS, nowMs - lateMs);
+        this.takeHeld(heldOf(at), nowMs - lateMs);
+      }
       this.takeRows(at, nowMs - lateMs, isLast);
       if (this.commit()) {
         this.mark(index);
@@ -140,6 +186,16 @@ export class PeerTable {
     noteCasGaveUp();
   }
 
+  private takeHeld(held: usize, saidMs: f64): void {
+    const bytes = this.record.bytes;
+    store<u32>(bytes + HELD, Held.count(held));
+    store<i32>(bytes + HELD_PRIORITY, Held.priority(held));
+    store<u32>(bytes + HELD_TENANT, Held.tenant(held));
+    store<f32>(bytes + HELD_WORK, <f32>Held.workMs(held));
+    store<f64>(bytes + HELD_SINCE, saidMs - Held.waitedMs(held));
+    store<f64>(bytes + HELD_LET_GO, saidMs - Held.letGoAgeMs(held));
+  }
+
   private takeRows(at: usize, saidMs: f64, isLast: bool): void {
     const bytes = this.record.bytes;
     const message = Head.sequence(at);
@@ -149,7 +205,7 @@ export class PeerTable {
       for (let slot = 0; slot < known; slot++) clearLoad(PeerView.box(bytes, slot), message);
     }
     for (let i = 0; i < count; i++) {
-      const row = at + <usize>(HEAD_BYTES + i * ROW_BYTES);
+      const row = rowsOf(at) + <usize>(i * ROW_BYTES);
       const slot = this.hosts.findHash(Row.host(row));
       if (i < MAX_HOSTS) unchecked((this.slots[i] = slot));
       if (slot < 0) continue;
@@ -174,6 +230,8 @@ export class PeerTable {
       store<f32>(box + 8, <f32>Row.workMs(row));
       store<f32>(box + 12, <f32>Row.contextTokens(row));
       store<f64>(box + 16, saidMs - Row.newestAgeMs(row));
+      store<u16>(box + 6, <u16>Row.streams(row));
+      memory.copy(box + LEARNED, Row.learned(row), 6);
     }
   }
 
@@ -224,6 +282,7 @@ export class PeerTable {
       const box = PeerView.box(bytes, slot);
       clearLoad(box, 0);
       store<f64>(box + 32, 0);
+      store<u64>(box + LEARNED, 0);
     }
   }
 
@@ -255,6 +314,7 @@ export class PeerTable {
 
 function clearLoad(box: usize, message: u32): void {
   store<u32>(box, 0);
+  store<u16>(box + 6, 0);
   store<u64>(box + 8, 0);
   store<f64>(box + 16, 0);
   store<u32>(box + 40, message);

@@ -9,7 +9,8 @@ const CLUSTER = "warmroute_peers";
 const HEADER = "x-gateway-destination-endpoint";
 const IDLE = "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n";
 const HEAD_BYTES = 40;
-const ROW_BYTES = 32;
+const HELD_BYTES = 24;
+const ROW_BYTES = 40;
 /** The kind of a message with rows and placements. */
 const UPDATE = 1;
 
@@ -68,6 +69,8 @@ export class PeerLab {
   delayMs: (from: number, to: number) => number | undefined;
   /** What the network makes of a message. */
   alter: (from: number, to: number, body: Buffer) => Buffer = (_from, _to, body) => body;
+  /** What every server reports. */
+  page = IDLE;
   nowMs = 0;
   private readonly options: PeerLabOptions;
   private readonly addresses: string[];
@@ -145,7 +148,7 @@ export class PeerLab {
       this.later(1, () => call.respond(200, this.clusters()));
       return;
     }
-    if (call.cluster === "llm") this.later(1, () => call.respond(200, IDLE));
+    if (call.cluster === "llm") this.later(1, () => call.respond(200, this.page));
     if (call.cluster !== CLUSTER) return;
     const to = this.addresses.indexOf(call.headers.get(HEADER) ?? "");
     const sender = this.peers[from];
@@ -194,13 +197,15 @@ export interface Update {
   gateway: bigint;
   sequence: number;
   sentMs: number;
+  /** Requests held. */
+  held: number;
   rows: { host: bigint; waiting: number; decoding: number; workMs: number; clock: number }[];
   placements: { host: number; ids: bigint[]; conversation: bigint }[];
 }
 
 export function readUpdate(body: Buffer): Update {
   const rows = Array.from({ length: body.readUInt16LE(6) }, (_, i) => {
-    const at = HEAD_BYTES + i * ROW_BYTES;
+    const at = HEAD_BYTES + HELD_BYTES + i * ROW_BYTES;
     return {
       host: body.readBigUInt64LE(at),
       waiting: body.readUInt16LE(at + 8),
@@ -210,7 +215,7 @@ export function readUpdate(body: Buffer): Update {
     };
   });
   const placements: Update["placements"] = [];
-  let at = HEAD_BYTES + rows.length * ROW_BYTES;
+  let at = HEAD_BYTES + HELD_BYTES + rows.length * ROW_BYTES;
   for (let i = 0; i < body.readUInt16LE(20); i++) {
     const start = at + 24;
     const count = body.readUInt16LE(at + 2);
@@ -226,6 +231,7 @@ export function readUpdate(body: Buffer): Update {
     gateway: body.readBigUInt64LE(8),
     sequence: body.readUInt32LE(16),
     sentMs: body.readDoubleLE(24),
+    held: body.readUInt32LE(HEAD_BYTES),
     rows,
     placements,
   };

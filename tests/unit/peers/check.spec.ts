@@ -1,15 +1,17 @@
-import { Fault, check, entriesOf, placementsOf } from "../../../assembly/peers/check";
 import {
-  HEAD_BYTES,
-  Head,
-  Kind,
-  MAX_MESSAGE,
-  PAGE_ENTRY,
-  PageEntry,
-  Placement,
-  ROW_BYTES,
-  Row,
-} from "../../../assembly/peers/wire";
+  Fault,
+  check,
+  entriesOf,
+  heldOf,
+  placementsOf,
+  rowsOf,
+} from "../../../assembly/peers/check";
+import { Held } from "../../../assembly/peers/held";
+import { Head, Kind } from "../../../assembly/peers/head";
+import { PageEntry } from "../../../assembly/peers/page";
+import { Placement } from "../../../assembly/peers/placement";
+import { Row } from "../../../assembly/peers/row";
+import { HEAD_BYTES, MAX_MESSAGE, PAGE_ENTRY, ROW_BYTES } from "../../../assembly/peers/wire";
 
 const at: usize = heap.alloc(MAX_MESSAGE + 64);
 
@@ -20,8 +22,10 @@ function update(): i32 {
   Head.setPlacements(at, 2);
   Head.setSequence(at, 41);
   Head.setSentMs(at, 1700000000000);
-  Row.write(at + HEAD_BYTES, 11, 3, 70000, 1234.5, 1e6, 20, 5e9);
-  Row.write(at + HEAD_BYTES + ROW_BYTES, 12, 0, 0, -1, -1, 1e12, 0);
+  Held.write(heldOf(at), 9, -3, 77, 250, 40, 12);
+  const row = rowsOf(at);
+  Row.write(row, 11, 3, 2, 70000, 1234.5, 1e6, 20, 5e9);
+  Row.write(row + ROW_BYTES, 12, 0, 0, 0, -1, -1, 1e12, 0);
   let place = placementsOf(at);
   Placement.write(place, 1, 3, true, 300, 5, 6, 1000);
   for (let i = 0; i < 3; i++) Placement.setId(place, i, 100 + i);
@@ -34,8 +38,16 @@ function update(): i32 {
 describe("check", () => {
   it("accepts what was written, and reads back what was said", () => {
     expect(<i32>check(at, update())).toBe(Fault.None);
-    const row = at + HEAD_BYTES;
+    const held = heldOf(at);
+    expect(Held.count(held)).toBe(9);
+    expect(Held.priority(held)).toBe(-3);
+    expect(Held.tenant(held)).toBe(77);
+    expect(Held.workMs(held)).toBe(250);
+    expect(Held.waitedMs(held)).toBe(40);
+    expect(Held.letGoAgeMs(held)).toBe(12);
+    const row = rowsOf(at);
     expect(Row.waiting(row)).toBe(3);
+    expect(Row.streams(row)).toBe(2);
     expect(Row.decoding(row)).toBe(65535);
     expect(Row.workMs(row)).toBe(1234.5);
     expect(Row.clockTokens(row)).toBe(5e9);
@@ -65,11 +77,14 @@ describe("check", () => {
     const wrong: f32[] = [f32.NaN, <f32>Infinity, -1, 1e8];
     for (let i = 0; i < wrong.length; i++) {
       size = update();
-      store<f32>(at + HEAD_BYTES + 12, wrong[i]);
+      store<f32>(rowsOf(at) + 12, wrong[i]);
       expect(<i32>check(at, size)).toBe(Fault.Garbled, `${wrong[i]}`);
+      size = update();
+      store<f32>(heldOf(at) + 16, wrong[i] == 1e8 ? 2e9 : wrong[i]);
+      expect(<i32>check(at, size)).toBe(Fault.Garbled, `held for ${wrong[i]}`);
     }
     size = update();
-    store<u8>(at + 3, 2);
+    store<u8>(at + 3, 1);
     expect(<i32>check(at, size)).toBe(Fault.Version);
   });
 

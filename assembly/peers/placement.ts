@@ -1,0 +1,79 @@
+import { PLACEMENT_HEAD } from "./wire";
+
+/** Of a placement: its first boundary is where a conversation left others. */
+export const FLAG_FORK: u8 = 1;
+
+/** Tokens in a step of a placement's cached tokens. */
+const CACHED_UNIT: f64 = 64;
+
+/** A request that went to a host, and the boundaries of its prompt that are new there. */
+@unmanaged
+export class Placement {
+  static write(
+    at: usize,
+    host: i32,
+    ids: i32,
+    isFork: bool,
+    chainLength: i32,
+    conversation: u64,
+    anyModel: u64,
+    cachedTokens: f64,
+  ): void {
+    store<u16>(at, <u16>host);
+    store<u16>(at + 2, <u16>ids);
+    store<u8>(at + 4, isFork ? FLAG_FORK : 0);
+    store<u8>(at + 5, <u8>min(chainLength, 255));
+    store<u16>(at + 6, <u16>Math.min(cachedTokens / CACHED_UNIT, <f64>u16.MAX_VALUE));
+    store<u64>(at + 8, conversation);
+    store<u64>(at + 16, anyModel);
+  }
+  /** Position of its host among the message's rows. */
+  @inline
+  static host(at: usize): i32 {
+    return <i32>load<u16>(at);
+  }
+  @inline
+  static setHost(at: usize, v: i32): void {
+    store<u16>(at, <u16>v);
+  }
+  @inline
+  static ids(at: usize): i32 {
+    return <i32>load<u16>(at + 2);
+  }
+  @inline
+  static isFork(at: usize): bool {
+    return (load<u8>(at + 4) & FLAG_FORK) != 0;
+  }
+  /** Length of its whole chain; 255 stands for any longer one. */
+  @inline
+  static chainLength(at: usize): i32 {
+    return <i32>load<u8>(at + 5);
+  }
+  /** Prompt tokens expected in the host's cache, up to the first of its boundaries; 0 for none. */
+  @inline
+  static cachedTokens(at: usize): f64 {
+    return <f64>load<u16>(at + 6) * CACHED_UNIT;
+  }
+  /** Tags of its conversation in the location table, 0 for none. */
+  @inline
+  static conversation(at: usize): u64 {
+    return load<u64>(at + 8);
+  }
+  @inline
+  static anyModel(at: usize): u64 {
+    return load<u64>(at + 16);
+  }
+  @inline
+  static id(at: usize, i: i32): u64 {
+    return load<u64>(at + <usize>PLACEMENT_HEAD + ((<usize>i) << 3));
+  }
+  @inline
+  static setId(at: usize, i: i32, v: u64): void {
+    store<u64>(at + <usize>PLACEMENT_HEAD + ((<usize>i) << 3), v);
+  }
+  /** Its bytes on the wire. */
+  @inline
+  static size(at: usize): i32 {
+    return PLACEMENT_HEAD + (Placement.ids(at) << 3);
+  }
+}

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isHeld, isSent } from "./busy.ts";
+import { chat, type Exchange } from "./gateway.ts";
+import { prose, random } from "./lab.ts";
+import { PeerLab } from "./peerlab.ts";
+
+const rand = random(11);
+const page = (running: number, waiting: number) =>
+  `vllm:num_requests_running ${running}\nvllm:num_requests_waiting ${waiting}\n`;
+
+test("held requests have one order over all gateways: by priority, then the more urgent", () => {
+  const lab = new PeerLab(3, { servers: 1, config: { cost: { learn: true } } });
+  lab.wait(1300);
+  const send = (gateway: number, priority: string, bytes: number) =>
+    lab.at(gateway).send(chat(prose(bytes, rand)), {
+      headers: { "x-warmroute-priority": priority },
+      worker: gateway % 2,
+    });
+  // The server's speed is known from here on, at all gateways.
+  const lesson = send(0, "normal", 20_000);
+  lab.wait(275);
+  lesson.answer();
+  lab.wait(1500);
+  // Each of these is seconds of prefill: while one is under way, the others wait.
+  const first = send(0, "normal", 120_000);
+  lab.wait(20);
+  const held = [
+    send(0, "low", 60_000),
+    send(0, "low", 90_000),
+    send(1, "normal", 120_000),
+    send(2, "normal", 60_000),
+    send(1, "high", 120_000),
+    send(2, "low", 120_000),
+  ];
+  lab.wait(100);
+  assert.ok(isSent(first) && held.every(isHeld));
+  const order: number[] = [];
+  let under = first;
+  while (order.length < held.length) {
+    under.answer();
+    lab.wait(60);
+    const next = held.findIndex((each, i) => isSent(each) && !order.includes(i));
+    assert.ok(next >= 0, `nobody went after ${order}`);
+    order.push(next);
+    under = held[next] as Exchange;
+  }
+  assert.deepEqual(order, [4, 3, 2, 0, 1, 5]);
+});
+
+test("a gateway that holds requests and falls silent keeps nobody from the room", () => {
+  const lab = new PeerLab(2, { servers: 1, config: { metrics: { interval_ms: 10 } } });
+  lab.page = page(40, 90);
+  lab.wait(1500);
+  const high = { headers: { "x-warmroute-priority": "high" } };
+  assert.ok(isHeld(lab.at(0).send(chat("an urgent question"), high)));
+  const normal = lab.at(1).send(chat("another question"));
+  lab.wait(100);
+  lab.delayMs = () => undefined;
+  lab.wait(150);
+  lab.page = page(2, 0);
+  lab.wait(150);
+  assert.ok(isSent(normal));
+});
+
+test("what one gateway learned of a server's speed counts at the others", () => {
+  const lab = new PeerLab(2, { servers: 4, config: { cost: { learn: true } } });
+  lab.wait(1300);
+  const [slow] = lab.hosts as [string];
+  /** Four prompts of 2,000 tokens at once, 110 ms each at the prior, answered after that or after four times as long. */
+  const ask = (gateway: number): (string | undefined)[] => {
+    const sent = Array.from({ length: 4 }, () => {
+      const exchange = lab.at(gateway).send(chat(prose(8_000, rand)));
+      lab.wait(1);
+      return exchange;
+    });
+    lab.wait(110);
+    for (const exchange of sent) if (exchange.target !== slow) exchange.answer();
+    lab.wait(330);
+    for (const exchange of sent) if (exchange.target === slow) exchange.answer();
+    lab.wait(50);
+    return sent.map(({ target }) => target);
+  };
+  const first = Array.from({ length: 12 }, () => ask(0));
+  const uses = (targets: (string | undefined)[][]) =>
+    targets.flat().filter((target) => target === slow).length;
+  assert.ok(uses(first.slice(0, 2)) > 0);
+  const later = uses(first.slice(8));
+  lab.wait(1500);
+  const others = uses(Array.from({ length: 4 }, () => ask(1)));
+  assert.ok(later <= 1, `${later} of 16`);
+  assert.equal(others, 0, "at a gateway that never asked it");
+});
