@@ -183,7 +183,7 @@ export class Admission {
       ticket.priority = modelPriority(this.root.config.admission, d.model, d.modelLen);
     }
     ticket.isHeavy = d.isHeavy;
-    ticket.workMs = d.prefillMs + d.outputTokens * cost.decodeMsPerSequence;
+    ticket.workMs = d.workMs(cost.decodeMsPerSequence);
     ticket.bytes = <f64>max<i64>(d.contentLength, <i64>stream.bodyBytes);
   }
 

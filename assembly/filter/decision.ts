@@ -82,6 +82,11 @@ export class Decision {
   /** Learned factors that the prediction used. */
   batch: f64 = 0;
 
+  /** What it is expected to keep a server busy: its prefill, and its share of the steps that decode its answer, ms. */
+  workMs(decodeMsPerSequence: f64): f64 {
+    return this.prefillMs + this.outputTokens * decodeMsPerSequence;
+  }
+
   /** Blank, for the next request. */
   reset(): void {
     this.apiHash = 0;

@@ -29,6 +29,7 @@ const PROMPT_TOKENS = new Field("prompt-tokens");
 const CACHED_TOKENS = new Field("cached-tokens");
 const OUTPUT_TOKENS = new Field("output-tokens");
 const QUEUED_MS = new Field("queued-ms");
+const TENANT = new Field("tenant");
 const SERVER_TIMING = text("server-timing");
 const COST = text("cost;dur=");
 const NEXT_COST = text(", next-cost;dur=");
@@ -102,6 +103,8 @@ export class Explain {
     if (d.key != 0) {
       this.put(KEY, scratch, writeHex16(scratch, d.key));
     }
+    const tenant = stream.ticket.tenant;
+    if (tenant != 0) this.put(TENANT, scratch, writeHex16(scratch, tenant));
     if (d.modelLen > 0) this.put(MODEL, scratch, writeVisible(d.model, d.modelLen));
     if (d.readable) this.tellPrompt(d);
     this.putNumber(QUEUED_MS, d.queuedMs);

@@ -11,6 +11,7 @@ import { PeerLoads } from "../state/peerloads";
 import { PeerTables } from "./peertables";
 import { Responses } from "../state/responses";
 import { WorkerRow } from "../state/row";
+import { NamedTenants } from "../state/tenants";
 import { Speeds } from "./speeds";
 
 /**
@@ -29,6 +30,7 @@ export class Fleet {
   readonly responses: Responses;
   readonly learned: Learned;
   /** Held by the one VM that polls and publishes gauges. */
+  readonly tenants: NamedTenants;
   readonly lease: Lease;
   /** What other gateways have in flight. */
   readonly peerLoads: PeerLoads;
@@ -61,6 +63,7 @@ export class Fleet {
     this.locations = new Locations(hosts, journal, tableBytes);
     this.responses = new Responses(keys);
     this.learned = new Learned(keys);
+    this.tenants = new NamedTenants(keys);
     this.lease = new Lease(keys, "lease", instance);
   }
 

@@ -34,6 +34,7 @@ import { tellPrices } from "./reasoning";
 import { Status } from "./status";
 import { Steered } from "./steered";
 import { Phase, Stream } from "./stream";
+import { Tenants } from "./tenants";
 import { TICK_MS, Ticker } from "./ticker";
 
 const PLUGIN_ROOT_ID = path("plugin_root_id");
@@ -57,6 +58,7 @@ export class Root extends RootContext {
   readonly pool: Pool = new Pool(this);
   readonly heldStreams: Held = new Held(this);
   readonly ticker: Ticker = new Ticker();
+  readonly tenants: Tenants = new Tenants(this);
   /** The plugin's root id. */
   namespace: string = "";
   /** Tries at servers since the last tick. */
@@ -117,6 +119,7 @@ export class Root extends RootContext {
     this.fleet.refresh(now);
     this.decider.tick(now);
     this.heldStreams.tick(now);
+    this.tenants.tick(now);
     if (exchange) exchange.slowTick(now);
     const poller = this.poller;
     if (poller) poller.tick(now, this.fleet.lease.hold(now));
@@ -167,6 +170,7 @@ export class Root extends RootContext {
     const d = stream.decision;
     this.tries++;
     stream.served.sentMs = now;
+    this.tenants.note(stream.ticket.tenant, d.workMs(this.config.cost.decodeMsPerSequence));
     if (d.choice.count > 0 && this.config.routing.mode == RoutingMode.Enforce) {
       const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
       const slot = d.choice.slots[0];

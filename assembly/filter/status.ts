@@ -10,6 +10,7 @@ import { factorOr1 } from "../cost/speed";
 import { Prediction } from "../stats/prediction";
 import { PAGE } from "./page";
 import { Root } from "./root";
+import { tenantName } from "./tenants";
 
 const TYPE = text("content-type");
 const JSON_TYPE = text("application/json");
@@ -60,6 +61,7 @@ export class Status {
     return (
       `{"hosts":[${list}],"queue":{"length":${held},"bytes":${heldBytes}},` +
       `"table":{"entries":${entries},"bytes":${bytes}},` +
+      `"tenants":[${this.tenants()}],` +
       `"peers":{"members":${root.peerCount},"heard":${root.fleet.peerLoads.heard},` +
       `"oldest_ms":${Math.round(root.fleet.peerLoads.oldestMs)}},` +
       `"decisions":{${this.decisions()}},` +
@@ -69,6 +71,17 @@ export class Status {
       `"prompt_tokens":${prediction(stats.promptPrediction)},` +
       `"output_tokens":${prediction(stats.outputPrediction)}}}`
     );
+  }
+
+  /** Work of those tenants that have statistics of their own, of all workers. */
+  private tenants(): string {
+    const named = this.root.fleet.tenants;
+    let list = "";
+    for (let i = 0; i < named.count; i++) {
+      if (i > 0) list += ",";
+      list += `{"tenant":"${tenantName(named.at(i))}","work_ms":${this.root.tenants.workOf(i)}}`;
+    }
+    return list;
   }
 
   /** Requests by reason, of all workers. */

@@ -134,6 +134,30 @@ test("a listener update while requests are held: each is served, nothing is left
   await settled(envoy);
 });
 
+test("tenants' work has a label of its own, by which the access log knows them too", async () => {
+  const server = await puppet();
+  const admission = { tenant_header: "x-tenant" };
+  const envoy = await gateway([server.address], { metrics: METRICS, admission }, { workers: 2 });
+  const hashes = new Set<string | undefined>();
+  for (let i = 0; i < 40; i++) {
+    const { headers } = await ask(envoy, { "x-tenant": `secret-${i % 2}` });
+    hashes.add(headers["x-warmroute-tenant"] as string);
+  }
+  assert.equal(hashes.size, 2);
+  for (const tenant of hashes) {
+    assert.match(tenant ?? "", /^[0-9a-f]{16}$/);
+    await until(`work of ${tenant}`, async () => {
+      const [sample] = (await envoy.stats()).find("warmroute_tenant_work_ms_total", {
+        tenant: tenant ?? "",
+      });
+      return (sample?.value ?? 0) > 0;
+    });
+  }
+  const page = await envoy.admin("/stats/prometheus");
+  assert.match(page, /warmroute_tenant_work_ms_total\{[^}]*tenant="other"[^}]*\} 0/);
+  assert.doesNotMatch(page, /secret/);
+});
+
 test("a server's 429 with retry-after is tried elsewhere, and passed on when all say so", async () => {
   const servers = [await puppet(), await puppet()] as [Puppet, Puppet];
   const hosts = servers.map(({ address }) => address);
