@@ -83,6 +83,7 @@ export async function assertSettled(envoy: EnvoyProcess): Promise<number> {
     assert.equal(value, 0, `in flight at ${labels.host}`);
   }
   assert.equal(await sum("warmroute_internal_errors_total"), 0, "inner failures");
+  assert.equal(await sum("warmroute_outside_requests_total"), 0, "taken for requests past it");
   return tookMs;
 }
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { buildIfStale } from "../../tools/compile.ts";
 import { findPrometheus, MISSING } from "../../tools/dashboard/prometheus.ts";
-import { watchDashboard } from "../../tools/dashboard/watch.ts";
+import { type Watched, watchDashboard } from "../../tools/dashboard/watch.ts";
 
 const program = findPrometheus("prometheus");
 
-/** A little traffic: nothing is held, so nothing waits. */
-const SECONDS = 8;
+/** A little traffic: nothing is held, so nothing waits. For longer where a busy machine was too slow for it. */
+const SECONDS = [8, 24, 60];
 const RATE = 10;
 const WITHOUT_DATA = ["Time held"];
 
@@ -15,16 +15,24 @@ test("a real Prometheus answers every query of the dashboard over traffic", {
   skip: program === undefined && MISSING,
 }, async () => {
   assert.ok(buildIfStale().ok);
-  const panels = await watchDashboard(program ?? "", SECONDS, RATE);
-  const silent: string[] = [];
-  for (const { title, type, queries } of panels) {
-    if (type === "row" || WITHOUT_DATA.includes(title)) continue;
-    for (const { expr, answers } of queries) {
-      const values = answers.flatMap(({ points }) => points.map(([, value]) => value));
-      if (!values.some(Number.isFinite)) silent.push(`${title}: ${expr}`);
-    }
+  let panels: Watched[] = [];
+  for (const seconds of SECONDS) {
+    panels = await watchDashboard(program ?? "", seconds, RATE);
+    if (silentOf(panels).length === 0) break;
   }
-  assert.deepEqual(silent, []);
+  assert.deepEqual(silentOf(panels), []);
   const [requests] = panels.find(({ title }) => title === "Requests")?.queries ?? [];
   assert.ok(requests?.answers[0]?.points.some(([, perSecond]) => perSecond > 1));
 });
+
+/** Queries without a single number in their answer. */
+function silentOf(panels: Watched[]): string[] {
+  return panels
+    .filter(({ title, type }) => type !== "row" && !WITHOUT_DATA.includes(title))
+    .flatMap(({ title, queries }) => queries.map((query) => ({ title, ...query })))
+    .filter(
+      ({ answers }) =>
+        !answers.some(({ points }) => points.some(([, value]) => Number.isFinite(value))),
+    )
+    .map(({ title, expr }) => `${title}: ${expr}`);
+}
