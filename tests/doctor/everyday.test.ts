@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import test, { after } from "node:test";
 import { examine } from "../../tools/doctor/examine.ts";
+import type { Finding } from "../../tools/doctor/finding.ts";
 import { operators, STATUS_PATH } from "../../tools/envoy/operators.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
@@ -23,6 +24,15 @@ async function ask(port: number, headers: Record<string, string> = {}): Promise<
   const content = `Question ${serial++}`;
   const body = { model: "m", messages: [{ role: "user", content }], max_tokens: 2 };
   assert.equal((await post(port, body, { headers })).status, 200);
+}
+
+/** What is found once it is as wanted; what is found last, where that is in vain. */
+async function once<T>(look: () => Promise<T>, isWanted: (found: T) => boolean): Promise<T> {
+  const deadline = Date.now() + NOTICED_MS;
+  for (;;) {
+    const found = await look();
+    if (isWanted(found) || Date.now() > deadline) return found;
+  }
 }
 
 const adminOf = ({ adminPort }: EnvoyProcess) => `http://127.0.0.1:${adminPort}`;
@@ -60,7 +70,10 @@ test("the doctor finds nothing wrong with what ships", async () => {
     { edit: (yaml) => operators(yaml, port, STATUS_PATH) },
   );
   for (let i = 0; i < 30; i++) await ask(envoy.port);
-  const { status, stdout } = await doctor("--admin", adminOf(envoy), "--seconds", "2");
+  const { status, stdout } = await once(
+    () => doctor("--admin", adminOf(envoy), "--seconds", "2"),
+    (found) => found.status === 0 && found.stdout.includes(" 0 warnings"),
+  );
   assert.equal(status, 0, stdout);
   assert.match(stdout, /ok {2} +Envoy +version \d+\.\d+\.\d+, live/);
   assert.match(stdout, /servers +llm: 3, all healthy/);
@@ -97,7 +110,10 @@ test("what works, but not well, is a warning", async () => {
     },
   );
   for (let i = 0; i < 3; i++) await ask(envoy.port);
-  const findings = await examine(adminOf(envoy), 0);
+  const findings = await once(
+    () => examine(adminOf(envoy), 0),
+    (all) => !all.some(({ name, level }) => name === "servers" && level !== "ok"),
+  );
   const level = (wanted: string) => findings.filter((finding) => finding.level === wanted);
   assert.deepEqual(level("fail"), []);
   const warned = new Map(level("warn").map(({ name, says, remedy }) => [name, says + remedy]));
@@ -127,17 +143,21 @@ for (const mistake of MISTAKES) {
     const stats = await envoy.stats();
     assert.ok(stats.sum(statistic) > 0, statistic);
     assert.equal(stats.sum("warmroute_internal_errors_total"), 0);
-    const findings = await examine(adminOf(envoy), WATCH_MS);
+    // What is well is not blamed. (On a busy machine servers may miss a health check, and pass the next.)
+    const known = checks.map(([check]) => check);
+    const blamed = (all: Finding[]) =>
+      all.filter(({ level, name }) => level === "fail" && !known.includes(name));
+    const findings = await once(
+      () => examine(adminOf(envoy), WATCH_MS),
+      (all) => blamed(all).length === 0,
+    );
+    assert.deepEqual(blamed(findings), []);
     for (const [check, level, says] of checks) {
       const found = findings.find((finding) => finding.name === check && finding.level === level);
       assert.ok(found, `no ${level} ${check}: ${JSON.stringify(findings)}`);
       assert.match(`${found.says} ${found.remedy}`, says);
       assert.ok(found.remedy.length > 10);
     }
-    // What is well is not blamed.
-    const known = checks.map(([check]) => check);
-    const blamed = findings.filter(({ level, name }) => level === "fail" && !known.includes(name));
-    assert.deepEqual(blamed, []);
     // Told once by each of the VMs that see it, not with every request.
     assert.ok((envoy.log().match(/warmroute: \w+/g) ?? []).length <= 6, envoy.log());
     await envoy.stop();

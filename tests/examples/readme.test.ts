@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
 import { examine } from "../../tools/doctor/examine.ts";
+import type { Finding } from "../../tools/doctor/finding.ts";
 import { ROOT } from "../../tools/paths.ts";
 import { gateway, post } from "../e2e/harness.ts";
 import { startServers } from "../llm/fleet.ts";
@@ -55,9 +56,12 @@ test("README's filter and policy, put into an Envoy without them, keep conversat
     assert.equal(await served(`${ship} And then?`), first[i]);
   const stats = await envoy.stats();
   assert.ok(stats.sum("warmroute_decisions_total", { reason: "prefix" }) >= ships.length);
-  const findings = await examine(`http://127.0.0.1:${envoy.adminPort}`, 1000);
-  assert.deepEqual(
-    findings.filter(({ level }) => level === "fail"),
-    [],
-  );
+  // On a busy machine servers may miss a health check, and pass the next.
+  const deadline = Date.now() + 60_000;
+  let faults: Finding[];
+  do {
+    const findings = await examine(`http://127.0.0.1:${envoy.adminPort}`, 1000);
+    faults = findings.filter(({ level }) => level === "fail");
+  } while (faults.length > 0 && Date.now() < deadline);
+  assert.deepEqual(faults, []);
 });
