@@ -94,6 +94,7 @@ export class Fleet {
     this.hosts.refresh();
     this.states.refresh();
     this.speeds.refresh(nowMs);
+    this.journal.tell(nowMs);
     this.row.heartbeat(nowMs);
     this.peerLoads.refreshAll(nowMs);
     this.inFlight.refreshAll(nowMs);

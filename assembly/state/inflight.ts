@@ -12,6 +12,13 @@ import { LoadBox } from "./loadbox";
 /** Other rows read at each decision; with more workers than this the rows take turns, so the price per request is bounded. */
 const ROWS_PER_DECISION: i32 = 4;
 
+/**
+ * A worker that saw no other for so many decisions is taken to be the only one, as in an Envoy of one worker thread. What it
+ * does is then told at ticks, not with each request, and looked for others is at ticks and at one decision in so many.
+ */
+const LONE_AFTER: i32 = 1000;
+const LONE_PROBES: i32 = 16;
+
 /** How much longer a host takes than since it last got on, as a share of that time. */
 const LATE_SHARE: f64 = 0.35;
 
@@ -34,6 +41,9 @@ export class InFlight {
   /** Rows that exist, found by probing one past the last known. */
   private known: i32 = 0;
   private turn: i32 = 0;
+  /** Decisions since another worker was about, up to LONE_AFTER; and since others were looked for. */
+  private aloneFor: i32 = 0;
+  private unprobed: i32 = 0;
 
   // Sums of the other rows, by slot.
   private waitingSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
@@ -67,15 +77,25 @@ export class InFlight {
       this.known++;
       changed = true;
     }
+    if (this.hasOthers(nowMs)) this.aloneFor = 0;
+    this.own.isLone = this.aloneFor >= LONE_AFTER;
     // Sums are rebuilt even when nothing changed: a row dies by the passing of time.
     if (changed || this.known > 0) this.sum(nowMs);
   }
 
   /** Reads a bounded number of rows, those whose turn it is: before each decision. */
   refreshSome(nowMs: f64): void {
+    if (this.own.isLone) {
+      if (++this.unprobed < LONE_PROBES) return;
+      this.unprobed = 0;
+    } else if (this.aloneFor < LONE_AFTER) this.aloneFor++;
     // A worker that just began is known from its first request on: what it placed counts at once.
     let changed = this.known < MAX_WORKERS && this.probe(this.known);
-    if (changed) this.known++;
+    if (changed) {
+      this.known++;
+      this.aloneFor = 0;
+      this.own.isLone = false;
+    }
     if (this.known == 0) return;
     let reads = 0;
     for (let i = 0; i < this.known && reads < ROWS_PER_DECISION; i++) {
@@ -223,6 +243,16 @@ export class InFlight {
   private ownBox(slot: i32): usize {
     const box = RowView.box(this.own.bytes, slot);
     return box;
+  }
+
+  /** Whether any other worker is alive, as of the last read. */
+  private hasOthers(nowMs: f64): bool {
+    for (let index = 0; index < this.others.length; index++) {
+      const row = unchecked(this.others[index]);
+      if (index == this.own.index || row.bytes == 0) continue;
+      if (nowMs - row.heartbeatMs < ROW_DEAD_MS) return true;
+    }
+    return false;
   }
 
   private probe(index: i32): bool {

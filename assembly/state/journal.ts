@@ -69,8 +69,13 @@ export class Journal {
     Bucket.write(at, tag, stamp, slot | (kind << KIND_SHIFT), generation, forks);
   }
 
-  /** Lets the others see what was added: with the next writing of the row. */
+  /** Lets the others see what was added, with the next writing of the row; while there are none that waits for a tick. */
   publish(nowMs: f64): void {
+    if (!this.row.isLone) this.tell(nowMs);
+  }
+
+  /** The same at a tick, whoever is there to see it. */
+  tell(nowMs: f64): void {
     if (this.told == this.count || !this.row.ensure(nowMs)) return;
     this.flush();
   }

@@ -104,6 +104,8 @@ export class WorkerRow {
   private record: SharedRecord;
   /** Row number, -1 while none is claimed. */
   index: i32 = -1;
+  /** No other worker is about that would read what changes: it may wait for the next tick. */
+  isLone: bool = false;
   /** Whether the row changed since it was last written. */
   private dirty: bool = false;
 
@@ -186,9 +188,9 @@ export class WorkerRow {
     this.dirty = true;
   }
 
-  /** Publishes changes; claims a row first where there is none. */
+  /** Publishes changes, unless nobody would read them before the next tick; claims a row first where there is none. */
   publish(nowMs: f64): void {
-    if (!this.dirty) return;
+    if (!this.dirty || this.isLone) return;
     if (this.index < 0 && !this.claim(nowMs)) return;
     this.write(nowMs);
   }
@@ -204,6 +206,7 @@ export class WorkerRow {
       if (RowView.instance(outPtr) != this.instance) {
         this.index = -1;
         this.dirty = true;
+        this.isLone = false;
         this.publish(nowMs);
         return;
       }

@@ -99,3 +99,25 @@ test("a worker that falls far behind misses the oldest and knows the newest", ()
   assert.deepEqual(goOn(gateway, 0, turns(0)), [first, "prefix"]);
   assert.equal(gateway.stat("internal_errors_total"), 0);
 });
+
+test("a worker that was alone for long tells what it noted at ticks, until another comes", () => {
+  const gateway = new Gateway(HOSTS, { workers: 1 });
+  const writes = () => gateway.host.shared("warmroute").writes;
+  const before = writes();
+  for (let id = 0; id < 1010; id++) begin(gateway, 0, turns(id, 1));
+  assert.ok(writes() - before > 2000, "each request is told while another worker may come");
+  gateway.host.advance(60);
+  const settled = writes();
+  const places = Array.from({ length: 10 }, (_, id) => begin(gateway, 0, turns(2000 + id)));
+  assert.ok(writes() - settled < 20, `${writes() - settled} writes for 10 requests`);
+  gateway.host.advance(60);
+  const late = gateway.addWorker();
+  for (const [id, host] of places.entries()) {
+    assert.deepEqual(goOn(gateway, late, turns(2000 + id)), [host, "prefix"], `conversation ${id}`);
+  }
+  gateway.host.advance(60);
+  for (let id = 3000; id < 3010; id++) {
+    const host = begin(gateway, id % 2, turns(id));
+    assert.deepEqual(goOn(gateway, (id + 1) % 2, turns(id)), [host, "prefix"], `both, ${id}`);
+  }
+});

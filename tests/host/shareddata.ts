@@ -7,6 +7,8 @@ interface Entry {
 
 /** Values that the VMs of one `vm_id` share, each with a version. There is no delete. */
 export class SharedData {
+  /** Values that were written. */
+  writes = 0;
   private readonly entries = new Map<Bytes, Entry>();
   private readonly nextCas: () => number;
 
@@ -23,6 +25,7 @@ export class SharedData {
   /** Writes a copy. A version other than 0 must be the present one, if the key is there at all. */
   set(key: Bytes, value: Uint8Array, cas = 0): number {
     const entry = this.entries.get(key);
+    if (!entry || cas === 0 || cas === entry.cas) this.writes++;
     if (!entry) {
       this.entries.set(key, { value: Buffer.from(value), cas: this.nextCas() });
       return Status.Ok;
