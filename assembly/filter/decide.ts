@@ -147,6 +147,7 @@ export class Decider {
   private choose(d: Decision, reader: RequestReader | null, nowMs: f64): void {
     this.fleet.look(nowMs);
     this.view.meanWorkMs = this.meanWorkMs;
+    this.view.caches.setClocks();
     const usable = this.view.fill(this.candidates, d.modelHash, nowMs);
     this.usableHosts = usable;
     if (usable == 0) {
@@ -154,7 +155,6 @@ export class Decider {
       if (d.readable) d.reason = Reason.Cold;
       return;
     }
-    this.view.setClocks();
     const r = this.request;
     this.locate(d, reader, r);
     r.promptTokens = d.promptTokens;
@@ -345,7 +345,8 @@ export class Decider {
     if (!d.readable) return;
     let most: f64 = 0;
     for (let i = 0; i < c.count; i++) {
-      if (c.usable[i] && c.cachedTokens[i] > most) most = c.cachedTokens[i];
+      const cached = unchecked(c.cachedTokens[i]);
+      if (unchecked(c.usable[i]) && cached > most) most = cached;
     }
     if (r.knownSlot >= 0 && (d.hasSession || most <= 0)) {
       d.reason = r.knownSlot != slot ? Reason.Load : d.hasSession ? Reason.Session : Reason.Prefix;

@@ -35,6 +35,8 @@ export class Fleet {
   /** What other gateways have in flight. */
   readonly peerLoads: PeerLoads;
   private peers: PeerTables | null = null;
+  /** Whose capacities `locations` goes by (caches.ts). */
+  clocksBy: u32 = 0;
 
   /**
    * @param namespace the plugin's root id

@@ -75,7 +75,7 @@ export class Hearing {
       store<u64>(at + <usize>(HEAD_BYTES + slot * 8), hosts.hash(slot));
     }
     root.fleet.look(nowMs);
-    root.decider.view.setClocks();
+    root.decider.view.caches.setClocks();
     pages.write(entriesOf(at), PAGE_ENTRIES, cursor);
     Head.setCount(at, pages.count);
     Head.setCursor(at, pages.next);
@@ -90,7 +90,7 @@ export class Hearing {
     const locations = root.fleet.locations;
     const slots = this.peers.heard.slots;
     root.fleet.peerLoads.refresh(nowMs);
-    root.decider.view.setClocks();
+    root.decider.view.caches.setClocks();
     let place = placementsOf(at);
     for (let i = 0; i < count; i++) {
       const position = Placement.host(place);

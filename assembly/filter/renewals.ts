@@ -45,7 +45,7 @@ export class Renewals {
 
   private enterHost(slot: i32, first: i32): void {
     const fleet = this.fleet;
-    const capacity = this.view.capacityTokens(slot);
+    const capacity = this.view.caches.capacityTokens(slot);
     let isWritten = false;
     for (let attempt = 0; attempt < CAS_ATTEMPTS && !isWritten; attempt++) {
       const at = HostRecord.residency(fleet.states.open(slot));

@@ -120,7 +120,7 @@ export class Status {
       `,"in_flight":${inFlight}` +
       `,"prefill_ms_per_token":${learnedOrNull(HostRecord.prefillSamples(at), prefillMs)}` +
       `,"decode_ms_per_token":${learnedOrNull(HostRecord.decodeSamples(at), decodeMs)}` +
-      `,"capacity_tokens":${Math.round(root.decider.view.capacityTokens(slot))}` +
+      `,"capacity_tokens":${Math.round(root.decider.view.caches.capacityTokens(slot))}` +
       `,"inserted_tokens":${Math.round(fleet.inFlight.clockTokens(slot))}}`
     );
   }

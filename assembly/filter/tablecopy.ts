@@ -90,7 +90,7 @@ export class TableCopy {
     if (next != 0 && next <= this.cursor) return false;
     const root = this.root;
     const pages = this.peers.pages;
-    root.decider.view.setClocks();
+    root.decider.view.caches.setClocks();
     let entry = entriesOf(at);
     const count = Head.count(at);
     for (let i: u32 = 0; i < count; i++) {

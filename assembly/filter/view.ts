@@ -1,12 +1,12 @@
 import { Limits, Load, Room, isIdle, roomAt } from "../admission/room";
 import { Config, MetricsSource } from "../config/config";
-import { factorOr1 } from "../cost/speed";
 import { Candidates } from "../policy/candidates";
 import { WAITING_TOKENS } from "../policy/price";
 import { HostRecord } from "../state/hostrecord";
-import { MAX_HOSTS, STAMP_TOKENS } from "../state/layout";
-import { endOfCache } from "../state/residency";
+import { MAX_HOSTS } from "../state/layout";
+import { Caches } from "./caches";
 import { Fleet } from "./fleet";
+import { HostFacts } from "./hostfacts";
 import { Health } from "./health";
 import { Models } from "./models";
 
@@ -33,6 +33,11 @@ const AT_WORK_MS: f64 = 2000;
 /** Fills the candidates of a choice from the shared tables. */
 export class View {
   private models: Models;
+  private facts: HostFacts;
+  readonly caches: Caches;
+  /** Ages from which a report loses weight, and has none, ms. */
+  private freshMs: f64 = 0;
+  private staleMs: f64 = 0;
   /** When the first of the servers joined, as of the last choice. */
   private firstJoinedMs: f64 = Infinity;
   private limits: Limits = new Limits();
@@ -47,8 +52,6 @@ export class View {
   isCrowded: bool = false;
   /** By slot: which report was seen last, and own requests without a first token when it was seen. */
   private seenMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
-  /** By slot: token clock before which nothing is left in the host's cache. */
-  private cacheEnds: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   private waitingThen: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
 
   constructor(
@@ -57,72 +60,82 @@ export class View {
     private health: Health,
   ) {
     this.models = new Models(fleet.states);
-    this.cacheEnds.fill(-Infinity);
+    this.facts = new HostFacts(fleet);
+    this.caches = new Caches(config, fleet);
     const limits = this.limits;
     limits.maxWaitMs = <f64>config.admission.maxWaitMs;
     limits.maxWaiting = <f64>config.admission.maxWaiting;
     limits.maxKvUsage = config.admission.maxKvUsage;
     limits.heavyShare = config.admission.heavyShare;
+    const staleMs = <f64>config.metrics.staleAfterMs;
+    this.staleMs = staleMs;
+    this.freshMs = Math.min(2 * <f64>config.metrics.intervalMs, staleMs * 0.5);
   }
 
   /**
-   * Everything but `cachedTokens`, for a request for a model (0: unknown).
+   * Everything but `cachedTokens`, for a request for a model (0: unknown). Call `caches.setClocks` before.
    * @returns how many hosts are usable
    */
   fill(c: Candidates, model: u64, nowMs: f64): i32 {
     const hosts = this.fleet.hosts;
     const inFlight = this.fleet.inFlight;
-    const speeds = this.fleet.speeds;
-    const turns = this.fleet.peerLoads.turn;
+    const facts = this.facts;
+    const caches = this.caches;
     let usable = 0;
     let firstJoinedMs: f64 = Infinity;
     const isScraped = this.config.metrics.source != MetricsSource.None;
     c.areAsked = isScraped;
     const lateMs = LATE_TIES * this.config.cost.tieMs;
+    const gpuStaleMs = this.staleMs;
     const limited = this.config.admission.enabled;
     this.isCrowded = false;
-    c.count = hosts.count;
-    for (let slot = 0; slot < c.count; slot++) {
-      const at = this.fleet.states.at(slot);
-      const may =
-        hosts.isKnown(slot) && !hosts.isUnhealthy(slot) && this.health.usable(slot, nowMs);
+    const count = hosts.count;
+    c.count = count;
+    facts.refresh(c);
+    for (let slot = 0; slot < count; slot++) {
+      const may = unchecked(facts.isSound[slot]) != 0 || this.passesLook(c, slot, nowMs);
       unchecked((c.usable[slot] = may ? 1 : 0));
       if (!may) continue;
       usable++;
-      const report = HostRecord.sampleMs(at) > 0;
-      const capacity = this.capacityTokens(slot);
-      const clock = inFlight.clockTokens(slot);
-      unchecked((c.hash[slot] = hosts.hash(slot)));
+      const sampleMs = unchecked(facts.sampleMs[slot]);
+      const fresh = this.freshnessOf(sampleMs, nowMs);
+      const isQuiet = inFlight.isQuiet(slot);
       unchecked((c.cachedTokens[slot] = 0));
-      unchecked((c.turn[slot] = unchecked(turns[slot])));
-      unchecked((c.pendingMs[slot] = inFlight.pendingMs(slot, nowMs)));
-      unchecked((c.inFlight[slot] = <f64>inFlight.total(slot)));
-      unchecked((c.running[slot] = report ? HostRecord.othersRunning(at) : NaN));
-      unchecked((c.waiting[slot] = report ? HostRecord.othersWaiting(at) : NaN));
-      unchecked((c.kvUsage[slot] = report ? HostRecord.kvUsage(at) : NaN));
-      unchecked((c.gpuUtilization[slot] = this.gpuUtilization(at, nowMs)));
-      unchecked((c.freshness[slot] = this.freshness(at, nowMs)));
-      unchecked((c.prefillFactor[slot] = unchecked(speeds.prefill[slot])));
-      unchecked((c.decodeFactor[slot] = unchecked(speeds.decode[slot])));
-      unchecked((c.fill[slot] = Math.min(1, clock / capacity)));
-      if (this.deniesWork(slot, nowMs)) {
+      unchecked((c.pendingMs[slot] = isQuiet ? 0 : inFlight.pendingMs(slot, nowMs)));
+      unchecked((c.inFlight[slot] = isQuiet ? 0 : <f64>inFlight.total(slot)));
+      const gpuSampleMs = unchecked(facts.gpuSampleMs[slot]);
+      const isGpuKnown = gpuSampleMs != 0 && nowMs - gpuSampleMs <= gpuStaleMs;
+      const gpuUtilization = isGpuKnown ? unchecked(facts.gpuUtilization[slot]) : NaN;
+      unchecked((c.gpuUtilization[slot] = gpuUtilization));
+      unchecked((c.freshness[slot] = fresh));
+      unchecked((c.fill[slot] = unchecked(caches.fills[slot])));
+      if (!isQuiet && this.deniesWork(slot, nowMs)) {
         // As long again as nobody was answered nobody may be.
         unchecked((c.pendingMs[slot] += this.fleet.account.silentMs(slot, nowMs)));
       }
-      const room = limited ? this.room(c, slot, capacity, nowMs) : Room.All;
+      const room = limited ? this.room(c, slot, nowMs) : Room.All;
       if (room != Room.All) this.isCrowded = true;
       unchecked((c.room[slot] = <u8>room));
-      const joinedMs = HostRecord.joinedMs(at);
+      const joinedMs = unchecked(facts.joinedMs[slot]);
       if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
       const workMs =
         unchecked(c.pendingMs[slot]) + unchecked(c.inFlight[slot]) * SLOW_START_REQUEST_MS;
-      unchecked((c.surchargeMs[slot] = this.slowStart(joinedMs, nowMs) * workMs));
-      if (isScraped && report) {
-        unchecked((c.surchargeMs[slot] += lateMs * (1 - unchecked(c.freshness[slot]))));
-      }
+      const surchargeMs = this.slowStart(joinedMs, nowMs) * workMs;
+      const isReporting = isScraped && sampleMs > 0;
+      unchecked((c.surchargeMs[slot] = surchargeMs + (isReporting ? lateMs * (1 - fresh) : 0)));
     }
     this.firstJoinedMs = firstJoinedMs;
-    return model == 0 ? usable : usable - this.models.apply(c, model);
+    // Where no host names its models nobody is known not to serve one.
+    return model == 0 || facts.naming == 0 ? usable : usable - this.models.apply(c, model);
+  }
+
+  /** Whether a host that was set aside, or isn't known to be well, may be used all the same. */
+  private passesLook(c: Candidates, slot: i32, nowMs: f64): bool {
+    const hosts = this.fleet.hosts;
+    if (!hosts.isKnown(slot) || hosts.isUnhealthy(slot)) return false;
+    const may = this.health.usable(slot, nowMs);
+    this.facts.take(c, slot);
+    return may;
   }
 
   /** Whether a host of the last `fill` is known to have nothing to do. */
@@ -191,13 +204,12 @@ export class View {
     return true;
   }
 
-  private room(c: Candidates, slot: i32, capacity: f64, nowMs: f64): Room {
-    const at = this.fleet.states.at(slot);
+  private room(c: Candidates, slot: i32, nowMs: f64): Room {
     unchecked((this.waitMs[slot] = 0));
-    if (<f64>HostRecord.pushedBackUntilS(at) * 1000 > nowMs) return Room.None;
+    if (unchecked(this.facts.pushedBackUntilMs[slot]) > nowMs) return Room.None;
     this.describe(c, slot);
     const load = this.load;
-    const sampleMs = HostRecord.sampleMs(at);
+    const sampleMs = unchecked(this.facts.sampleMs[slot]);
     const waiting = this.fleet.inFlight.totalWaiting(slot);
     if (sampleMs != unchecked(this.seenMs[slot])) {
       unchecked((this.seenMs[slot] = sampleMs));
@@ -207,9 +219,10 @@ export class View {
     if (this.isHolding) {
       const since = <f64>max(0, waiting - unchecked(this.waitingThen[slot]));
       load.waiting += since;
-      load.kvUsage += (since * this.meanWorkMs) / perTokenMs / capacity;
+      load.kvUsage +=
+        (since * this.meanWorkMs) / perTokenMs / unchecked(this.caches.capacities[slot]);
     }
-    load.isLearned = this.isLearned(slot);
+    load.isLearned = unchecked(this.facts.isLearned[slot]) != 0;
     load.waitMs = unchecked(c.pendingMs[slot]) + this.othersWorkMs(c, slot);
     unchecked((this.waitMs[slot] = load.isLearned ? load.waitMs : 0));
     return roomAt(load, this.limits);
@@ -221,9 +234,8 @@ export class View {
     const isFresh = unchecked(c.freshness[slot]) > 0;
     load.inFlight = unchecked(c.inFlight[slot]);
     // The limits are about what servers report, own requests included.
-    const at = this.fleet.states.at(slot);
-    load.running = isFresh ? HostRecord.running(at) : NaN;
-    load.waiting = isFresh ? HostRecord.waiting(at) : NaN;
+    load.running = isFresh ? unchecked(this.facts.running[slot]) : NaN;
+    load.waiting = isFresh ? unchecked(this.facts.waiting[slot]) : NaN;
     load.kvUsage = isFresh ? unchecked(c.kvUsage[slot]) : NaN;
   }
 
@@ -234,43 +246,10 @@ export class View {
     return share < 1 ? 1 / share - 1 : 0;
   }
 
-  private gpuUtilization(at: usize, nowMs: f64): f64 {
-    const sampleMs = HostRecord.gpuSampleMs(at);
-    if (sampleMs == 0 || nowMs - sampleMs > <f64>this.config.metrics.staleAfterMs) return NaN;
-    return HostRecord.gpuUtilization(at);
-  }
-
-  /** Works out how far back each host's cache reaches: at ticks. */
+  /** What ticks work out, as speeds, has changed. */
   refresh(): void {
-    const count = this.fleet.hosts.count;
-    for (let slot = 0; slot < count; slot++) {
-      const at = HostRecord.residency(this.fleet.states.at(slot));
-      const clock = this.fleet.inFlight.clockTokens(slot);
-      unchecked((this.cacheEnds[slot] = endOfCache(at, clock, this.capacityTokens(slot))));
-    }
-  }
-
-  /** Sets the clocks and capacities by which the location table tells what is alive. */
-  setClocks(): void {
-    const locations = this.fleet.locations;
-    const count = this.fleet.hosts.count;
-    for (let slot = 0; slot < count; slot++) {
-      const clock = this.fleet.inFlight.clockTokens(slot);
-      // What was inserted before a restart or flush is gone, however young; stamps are whole ticks.
-      const flushed = HostRecord.flushedClock(this.fleet.states.at(slot));
-      const flushedTick = Math.floor(flushed / STAMP_TOKENS) * STAMP_TOKENS;
-      const sinceFlush = flushed > 0 ? clock - flushedTick + 1 : Infinity;
-      const reach = Math.min(this.capacityTokens(slot), clock - unchecked(this.cacheEnds[slot]));
-      locations.setClock(slot, clock, Math.max(Math.min(reach, sinceFlush), 1));
-    }
-  }
-
-  /** Cache capacity of a host: as it states it, else as configured, times what was learned from answers. */
-  capacityTokens(slot: i32): f64 {
-    const at = this.fleet.states.at(slot);
-    const stated = HostRecord.capacityTokens(at);
-    const base = stated > 0 ? stated : <f64>this.config.cost.cacheCapacityTokens;
-    return base * factorOr1(HostRecord.capacityFactor(at));
+    this.caches.refresh();
+    this.facts.expire();
   }
 
   /**
@@ -278,13 +257,15 @@ export class View {
    * drops off a cliff.
    */
   freshness(at: usize, nowMs: f64): f64 {
-    const sampleMs = HostRecord.sampleMs(at);
+    return this.freshnessOf(HostRecord.sampleMs(at), nowMs);
+  }
+
+  private freshnessOf(sampleMs: f64, nowMs: f64): f64 {
     if (sampleMs == 0) return 0;
-    const staleMs = <f64>this.config.metrics.staleAfterMs;
-    const freshMs = Math.min(2 * <f64>this.config.metrics.intervalMs, staleMs * 0.5);
     const age = nowMs - sampleMs;
-    if (age <= freshMs) return 1;
-    return age >= staleMs ? 0 : (staleMs - age) / (staleMs - freshMs);
+    if (age <= this.freshMs) return 1;
+    const staleMs = this.staleMs;
+    return age >= staleMs ? 0 : (staleMs - age) / (staleMs - this.freshMs);
   }
 
   /** Whether a host that should report has nothing recent to say. */

@@ -31,6 +31,8 @@ export class HostDirectory {
   private hashes: StaticArray<u64> = new StaticArray<u64>(MAX_HOSTS);
   /** Slots in use or once used: slot numbers are below this. */
   count: i32 = 0;
+  /** How often the local copy was taken anew; wraps. */
+  version: u32 = 0;
 
   constructor(keys: Keys) {
     this.record = new SharedRecord(
@@ -203,6 +205,7 @@ export class HostDirectory {
   }
 
   private index(): void {
+    this.version++;
     for (let slot = 0; slot < this.count; slot++) {
       this.hashes[slot] =
         this.sources(slot) == 0 ? 0 : hashBytes(this.addressPtr(slot), this.addressLen(slot));

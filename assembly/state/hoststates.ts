@@ -24,6 +24,8 @@ export class HostStates {
   private key: Text;
   private bytes: usize = heap.alloc(MAX_HOSTS * HOST_RECORD_BYTES);
   private cas: u32 = 0;
+  /** By slot: how often the local copy was read afresh, be it to change it; wraps. */
+  readonly changes: StaticArray<u32> = new StaticArray<u32>(MAX_HOSTS);
   /** Slot that was copied last. */
   private turn: i32 = 0;
 
@@ -53,6 +55,7 @@ export class HostStates {
   /** Reads a host's record afresh, as the base of a change; blank for a new generation of the slot. */
   open(slot: i32): usize {
     const at = this.at(slot);
+    unchecked(this.changes[slot]++);
     setKeyIndex(this.key, slot);
     this.cas = 0;
     let valid = false;

@@ -160,6 +160,15 @@ export class InFlight {
     return pendingMs(own, work + unchecked(peers.workMs[slot]), max(newest, others), nowMs);
   }
 
+  /** Whether nothing is in flight at a host as far as is known: `pendingMs` and `total` are 0 then. */
+  @inline
+  isQuiet(slot: i32): bool {
+    // No waiting and no decoding requests of own: the box's first two numbers.
+    const own = load<u32>(this.ownBox(slot));
+    const others = unchecked(this.waitingSum[slot]) | unchecked(this.decodingSum[slot]);
+    return own == 0 && others == 0 && this.peers.heard == 0;
+  }
+
   /** Expected prefill ms of this Envoy's requests without a first token at a host. */
   workMs(slot: i32): f64 {
     return unchecked(this.workSum[slot]) + LoadBox.workMs(this.ownBox(slot));

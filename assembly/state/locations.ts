@@ -166,8 +166,8 @@ export class Locations extends LocationTable {
     this.probes = 0;
     this.deepest = -1;
     this.forks = 0;
-    const count = this.hosts.count;
-    for (let slot = 0; slot < count; slot++) unchecked((this.depth[slot] = -1));
+    // −1 in every byte is −1.
+    memory.fill(changetype<usize>(this.depth), 0xff, this.hosts.count << 2);
   }
 
   /**
