@@ -15,15 +15,10 @@ import { Fleet } from "./fleet";
 import { Health } from "./health";
 import { HeavyRoom } from "./heavyroom";
 import { Identity } from "./identity";
+import { Locator } from "./locate";
 import { Renewals } from "./renewals";
 import { View } from "./view";
 
-/** Of what can't be read of a prompt that goes on from what its host knows, this share is expected in the host's cache. */
-const UNREAD_CACHED_SHARE: f64 = 0.8;
-/** Speeds that differ by more than this ratio differ clearly. */
-const CLEARLY: f64 = 1.1;
-/** System, user, assistant, user: from so many messages on a prompt holds an earlier turn. */
-const CONTINUED_MESSAGES: u32 = 4;
 /** First tokens later than this are not only slow, ms. */
 const OVERDUE_MS: f64 = 10000;
 /** Price of the last host in a gateway's own order, as a share of prefill ms. */
@@ -35,10 +30,11 @@ const MEAN_WEIGHT: f64 = 0.02;
 
 /** From what was read to a list of hosts. One per root context. */
 export class Decider {
-  readonly candidates: Candidates = new Candidates();
+  readonly candidates: Candidates;
   readonly view: View;
   readonly renewals: Renewals;
   private identity: Identity;
+  private locator: Locator;
   private request: RequestCost = new RequestCost();
   private weights: Weights = new Weights();
   /** Running means over this worker's requests: prefill ms at the priors, and the share of prompts that was cached. */
@@ -60,6 +56,9 @@ export class Decider {
     private fleet: Fleet,
     health: Health,
   ) {
+    const candidates = new Candidates();
+    this.candidates = candidates;
+    this.locator = new Locator(fleet, candidates);
     const view = new View(config, fleet, health);
     this.view = view;
     this.renewals = new Renewals(fleet, view);
@@ -141,7 +140,8 @@ export class Decider {
       tokens = new StaticArray<f64>(MAX_ENTRIES);
       d.boundaryTokens = tokens;
     }
-    for (let i = 0; i < d.chainLength; i++) unchecked((tokens[i] = this.tokensAt(d, reader, i)));
+    for (let i = 0; i < d.chainLength; i++)
+      unchecked((tokens[i] = this.locator.tokensAt(d, reader, i)));
   }
 
   private choose(d: Decision, reader: RequestReader | null, nowMs: f64): void {
@@ -156,7 +156,8 @@ export class Decider {
       return;
     }
     const r = this.request;
-    this.locate(d, reader, r);
+    const turnTokens = this.meanWorkMs / this.weights.prefillMsPerToken;
+    this.locator.locate(d, reader, r, turnTokens);
     r.promptTokens = d.promptTokens;
     r.outputTokens = d.outputTokens;
     r.key = d.tieKey != 0 ? d.tieKey : mix(this.counter, <u64>nowMs);
@@ -210,126 +211,6 @@ export class Decider {
     }
   }
 
-  /** What each host has cached of this request, and where its session is. */
-  private locate(d: Decision, reader: RequestReader | null, r: RequestCost): void {
-    const locations = this.fleet.locations;
-    const c = this.candidates;
-    r.sharedTokens = 0;
-    r.forks = 0;
-    if (reader && d.readable) {
-      d.chainLength = reader.chain.length;
-      d.headLength = reader.chain.within(reader.facts.headBytes);
-      d.isContinued = reader.chain.messageCount >= CONTINUED_MESSAGES;
-      d.nonceSkipped = reader.facts.nonceSkipped;
-      memory.copy(
-        changetype<usize>(d.chain),
-        changetype<usize>(reader.chain.ids),
-        d.chainLength << 3,
-      );
-    }
-    // A named session goes on too, if not from earlier turns then with later ones.
-    r.isContinued = d.hasSession || d.isContinued;
-    const length = d.chainLength;
-    locations.fetch(d.chain, length);
-    const slot = d.conversationTag != 0 ? locations.find(d.conversationTag) : -1;
-    r.knownSlot = slot >= 0 && c.usable[slot] ? slot : -1;
-    r.isSession = d.hasSession && r.knownSlot >= 0;
-    d.isNew = slot < 0;
-    locations.match(d.chain, length, slot < 0 ? -1 : guess(locations.foundLength, length));
-    // Where the conversation is, in the least loaded place, nothing that others have could be worth more.
-    if (slot >= 0 && !this.isBest(r.knownSlot)) locations.matchRest(d.chain);
-    if (length == 0) {
-      if (r.knownSlot >= 0) c.cachedTokens[r.knownSlot] = d.promptTokens * UNREAD_CACHED_SHARE;
-      return;
-    }
-    // A nonce ahead of the prompt spoils the engine's cache whatever the chain says: the conversation only stays in ties.
-    if (d.nonceSkipped) return;
-    for (let slot = 0; slot < c.count; slot++) {
-      const depth = unchecked(locations.depth[slot]);
-      if (unchecked(c.usable[slot]) && depth >= 0) {
-        unchecked((c.cachedTokens[slot] = this.cachedUpTo(d, reader, depth)));
-      }
-    }
-    if (locations.deepest >= 0) {
-      r.sharedTokens = this.cachedUpTo(d, reader, locations.deepest);
-      r.forks = <f64>locations.forks;
-      if (r.knownSlot < 0 && this.isOwn(d, r)) r.knownSlot = this.deepestHost();
-    }
-  }
-
-  /**
-   * Whether the deepest known prefix is taken to be this conversation's own: nobody else went on from it yet. If it is no more
-   * than the head that others may share, a session whose name is new, a later turn, and who comes while the other is still being
-   * served know better: their place is where any gateway would look for them.
-   */
-  private isOwn(d: Decision, r: RequestCost): bool {
-    if (r.forks > 0 || d.hasSession) return false;
-    if (this.fleet.locations.deepest >= d.headLength) return true;
-    const host = this.deepestHost();
-    return !d.isContinued && host >= 0 && unchecked(this.candidates.inFlight[host]) == 0;
-  }
-
-  /** Whether a host has the deepest boundary, and no other is less loaded by any measure. */
-  private isBest(best: i32): bool {
-    const c = this.candidates;
-    const locations = this.fleet.locations;
-    // Nothing found yet says nothing: the prompt may differ at its end only.
-    if (best < 0 || locations.deepest < 0) return false;
-    if (locations.depth[best] != locations.deepest) return false;
-    const pendingMs = unchecked(c.pendingMs[best]);
-    const load = this.loadOf(best);
-    const speed = unchecked(c.prefillFactor[best]) / CLEARLY;
-    for (let slot = 0; slot < c.count; slot++) {
-      if (!unchecked(c.usable[slot]) || slot == best) continue;
-      if (unchecked(c.pendingMs[slot]) < pendingMs || this.loadOf(slot) < load) return false;
-      if (unchecked(c.prefillFactor[slot]) < speed) return false;
-    }
-    return true;
-  }
-
-  /** Requests at a host, own and others'; a tenth of a request per share of KV or GPU in use. */
-  private loadOf(slot: i32): f64 {
-    const c = this.candidates;
-    const fresh = unchecked(c.freshness[slot]);
-    const reported = or0(unchecked(c.running[slot])) + or0(unchecked(c.waiting[slot]));
-    const shares = or0(unchecked(c.kvUsage[slot])) + or0(unchecked(c.gpuUtilization[slot]));
-    return reported * fresh + unchecked(c.inFlight[slot]) + (shares * fresh) / 10;
-  }
-
-  /** Usable host that holds the deepest known boundary, −1 for none. */
-  private deepestHost(): i32 {
-    const locations = this.fleet.locations;
-    for (let slot = 0; slot < this.candidates.count; slot++) {
-      const deepest = unchecked(locations.depth[slot]) == locations.deepest;
-      if (deepest && unchecked(this.candidates.usable[slot])) return slot;
-    }
-    return -1;
-  }
-
-  /** Prompt tokens that a host has which knows the prompt up to a boundary of the chain. */
-  private cachedUpTo(d: Decision, reader: RequestReader | null, index: i32): f64 {
-    const tokens = this.tokensAt(d, reader, index);
-    // It knows all that was read of a prompt too long to be read whole: what it doesn't know is one turn, like others'.
-    if (d.complete || index < d.chainLength - 1) return tokens;
-    const unread = d.promptTokens - tokens;
-    const turn = this.meanWorkMs / this.weights.prefillMsPerToken;
-    return d.promptTokens - Math.min(turn, unread * (1 - UNREAD_CACHED_SHARE));
-  }
-
-  /** Prompt tokens up to a boundary of the chain. */
-  private tokensAt(d: Decision, reader: RequestReader | null, index: i32): f64 {
-    if (!reader) {
-      const kept = d.boundaryTokens;
-      return kept ? unchecked(kept[index]) : 0;
-    }
-    const chain = reader.chain;
-    const bytes = <f64>unchecked(chain.bytes[index]);
-    const fixed = <f64>unchecked(chain.fixedTokens[index]);
-    const textTokens = d.promptTokens - d.fixedTokens;
-    const share = d.promptBytes > 0 ? bytes / d.promptBytes : 0;
-    return Math.min(textTokens * share + fixed, d.promptTokens);
-  }
-
   /** Reason and figures of the choice. */
   private explain(d: Decision, r: RequestCost): void {
     if (d.choice.count == 0) return;
@@ -360,12 +241,6 @@ export class Decider {
     const own = this.candidates.inFlight[slot];
     return own + or0(running) * this.candidates.freshness[slot];
   }
-}
-
-/** Where to look first for the end of the conversation's last request. A length of 255 is that or more: two messages ago, then. */
-function guess(foundLength: i32, length: i32): i32 {
-  if (foundLength == 0) return length - 1;
-  return (foundLength < 255 ? min(foundLength, length) : max(length - 2, 1)) - 1;
 }
 
 @inline

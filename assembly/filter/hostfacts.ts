@@ -20,8 +20,6 @@ export class HostFacts {
   readonly waiting: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly joinedMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly pushedBackUntilMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
-  /** 1 if its speed has been learned. */
-  readonly isLearned: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
   /** Hosts that name their models. */
   naming: i32 = 0;
 
@@ -66,7 +64,6 @@ export class HostFacts {
     unchecked((this.waiting[slot] = HostRecord.waiting(at)));
     unchecked((this.joinedMs[slot] = HostRecord.joinedMs(at)));
     unchecked((this.pushedBackUntilMs[slot] = <f64>HostRecord.pushedBackUntilS(at) * 1000));
-    unchecked((this.isLearned[slot] = HostRecord.prefillFactor(at) > 0 ? 1 : 0));
     unchecked((c.hash[slot] = hosts.hash(slot)));
     unchecked((c.turn[slot] = unchecked(fleet.peerLoads.turn[slot])));
     unchecked((c.running[slot] = isReporting ? HostRecord.othersRunning(at) : NaN));

@@ -222,7 +222,7 @@ export class View {
       load.kvUsage +=
         (since * this.meanWorkMs) / perTokenMs / unchecked(this.caches.capacities[slot]);
     }
-    load.isLearned = unchecked(this.facts.isLearned[slot]) != 0;
+    load.isLearned = this.isLearned(slot);
     load.waitMs = unchecked(c.pendingMs[slot]) + this.othersWorkMs(c, slot);
     unchecked((this.waitMs[slot] = load.isLearned ? load.waitMs : 0));
     return roomAt(load, this.limits);
