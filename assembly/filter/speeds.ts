@@ -11,7 +11,11 @@ const EQUAL: f64 = 0.3;
 const DIFFERENT: f64 = 0.7;
 /** A host's own factor counts half after so many answers: one odd early answer must not brand a server for long. */
 const EVIDENCE: f64 = 1;
-/** What was learned fades towards the fleet's median when nothing was learned for so long, so that a host is tried again: ms. */
+/**
+ * What was learned fades towards the fleet's median while nothing is learned, so that a host is tried again: the sooner, the
+ * less is known of it: time per answer, and at most, ms. One odd answer keeps a host from work for a minute or two.
+ */
+const FADE_SAMPLE_MS: f64 = 10000;
 export const FADE_MS: f64 = 600000;
 /** A factor is about its last so many answers: more give it no more weight beside other gateways' factors. */
 const SETTLED_ANSWERS: f64 = 12;
@@ -80,9 +84,10 @@ export class Speeds {
       const idleMs = toldSamples > 0 ? 0 : Math.max(nowMs - HostRecord.learnedMs(at), 0);
       const priced = Math.max(unchecked(factors[slot]), PRICED_FACTOR_MIN);
       const ratio = priced / Math.max(median, PRICED_FACTOR_MIN);
-      const distance = Math.log(ratio) * Math.exp(-idleMs / FADE_MS);
-      const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
       const samples = isPrefill ? HostRecord.prefillSamples(at) : HostRecord.decodeSamples(at);
+      const fadeMs = Math.min(<f64>max(samples, 1) * FADE_SAMPLE_MS, FADE_MS);
+      const distance = Math.log(ratio) * Math.exp(-idleMs / fadeMs);
+      const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);
       // A first token alone is some evidence already.
       const seen = Math.max(<f64>samples + toldSamples, 1);
       const evidence = seen / (seen + EVIDENCE);

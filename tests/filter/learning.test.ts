@@ -167,6 +167,20 @@ test("a server that was slow for a while is tried again, though the others are i
   assert.ok(share > 0.15, `${share}`);
 });
 
+test("one slow answer keeps a server from work for a minute or two, though the others are idle", () => {
+  const lab = new Lab([{}, {}, {}]);
+  const [odd, ...others] = lab.hosts as [string, string, string];
+  lab.run(turns(30, 200, true, 15));
+  for (const host of others) know(lab, host, 1);
+  know(lab, odd, 10);
+  const record = recordBytes(lab.gateway, odd);
+  for (const samplesAt of [96, 100]) record.writeUInt32LE(1, samplesAt);
+  const results = lab.run(turns(600, 300, true, 16));
+  const late = results.slice(400);
+  const share = late.filter(({ host }) => host === odd).length / late.length;
+  assert.ok(share > 0.15, `${share} of the requests from two minutes on`);
+});
+
 test("where nothing is known of a server, the others' speed is expected, not the configured one", () => {
   const fast = { slowFactor: 0.1 };
   const lab = new Lab([fast, fast, fast]);
