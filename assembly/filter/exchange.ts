@@ -46,6 +46,9 @@ const HELD_MS: f64 = 10;
 /** A name is given up at most this often, ms. */
 const RENAME_MS: f64 = 1000;
 
+/** A prompt with so much to compute is told whatever the gap: it keeps a server busy for many gaps, and so bounds itself. */
+const AT_ONCE_TOKENS: f64 = 4096;
+
 /** Most bytes of one placement. */
 const PLACEMENT_BYTES: i32 = PLACEMENT_HEAD + MAX_ENTRIES * 8;
 
@@ -102,12 +105,13 @@ export class Exchange {
     if (this.members.count == 0) return;
     const size = this.describe(d, slot, known);
     const peers = this.root.config.peers;
-    const isUrgent = d.promptTokens - d.cachedTokens >= <f64>peers.pushTokens;
+    const uncached = d.promptTokens - d.cachedTokens;
+    const isUrgent = uncached >= <f64>peers.pushTokens;
     const outbox = this.peers.outbox;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       if (!outbox.open()) return;
       const isRoom = size == 0 || outbox.append(this.placement, size);
-      const isFree = this.gapMs(nowMs) <= 0;
+      const isFree = uncached >= AT_ONCE_TOKENS || this.gapMs(nowMs) <= 0;
       if (!isRoom || (isUrgent && isFree)) {
         const length = this.write(nowMs);
         if (!isRoom) outbox.append(this.placement, size);
@@ -178,7 +182,7 @@ export class Exchange {
     this.copy.tick(nowMs);
     const silentMs = nowMs - outbox.pushedMs;
     if (members.count > 0 && (silentMs >= ALIVE_MS || silentMs < 0)) this.push(nowMs);
-    const heard = this.root.fleet.peerLoads.heard;
+    const heard = this.root.fleet.peerLoads.believed;
     this.root.fleet.peerLoads.takeTurns(outbox.gateway);
     const others = this.others;
     const missing = missingShare(others, heard);

@@ -1,7 +1,7 @@
 import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared } from "../host/shareddata";
-import { UNHEARD_MS } from "../peers/merge";
+import { belief } from "../peers/merge";
 import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
@@ -29,6 +29,8 @@ export class PeerLoads {
   private turnsOf: u64 = 0;
   /** Gateways that are heard, as of the last sum. */
   heard: i32 = 0;
+  /** How much what they say counts, together: `heard` while all of it is young. */
+  believed: f64 = 0;
   /** How many of their names are lower than own. */
   private lower: i32 = 0;
   /** Age of the oldest of their words, ms. */
@@ -165,6 +167,7 @@ export class PeerLoads {
       this.speeds.clear(slot);
     }
     this.heard = 0;
+    this.believed = 0;
     this.lower = 0;
     this.oldestMs = 0;
     for (let index = 0; index < this.records.length; index++) {
@@ -176,9 +179,12 @@ export class PeerLoads {
   private add(at: usize, nowMs: f64): void {
     const ageMs = nowMs - PeerView.heardMs(at);
     // A clock that was set back leaves times in the future: those are not believed either.
-    const isHeard = Math.abs(ageMs) < UNHEARD_MS && PeerView.isMeasured(at, nowMs);
+    const isMeasured = PeerView.isMeasured(at, nowMs);
+    const share = isMeasured ? belief(Math.abs(ageMs), PeerView.lateMs(at)) : 0;
+    const isHeard = share > 0;
     if (isHeard) {
       this.heard++;
+      this.believed += share;
       if (PeerView.gateway(at) < this.name) this.lower++;
       this.oldestMs = Math.max(this.oldestMs, ageMs);
     }
@@ -188,13 +194,18 @@ export class PeerLoads {
       if (LoadBox.generation(box) != this.hosts.generation(slot)) continue;
       unchecked((this.clockTokens[slot] += LoadBox.clockTokens(box)));
       if (!isHeard) continue;
-      unchecked((this.waiting[slot] += LoadBox.waiting(box)));
-      unchecked((this.streams[slot] += LoadBox.streams(box)));
-      unchecked((this.decoding[slot] += LoadBox.decoding(box)));
-      unchecked((this.workMs[slot] += LoadBox.workMs(box)));
-      this.speeds.add(slot, PeerView.learned(box), 1);
+      unchecked((this.waiting[slot] += shareOf(LoadBox.waiting(box), share)));
+      unchecked((this.streams[slot] += shareOf(LoadBox.streams(box), share)));
+      unchecked((this.decoding[slot] += shareOf(LoadBox.decoding(box), share)));
+      unchecked((this.workMs[slot] += share * LoadBox.workMs(box)));
+      this.speeds.add(slot, PeerView.learned(box), share);
       const newest = LoadBox.newestMs(box);
       if (newest > unchecked(this.newestMs[slot])) unchecked((this.newestMs[slot] = newest));
     }
   }
+}
+
+@inline
+function shareOf(count: i32, share: f64): i32 {
+  return share == 1 ? count : <i32>Math.round(<f64>count * share);
 }

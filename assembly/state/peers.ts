@@ -28,6 +28,7 @@ const AHEAD_MS: usize = 32;
 const ROUND_TRIP_MS: usize = 40;
 const MEASURED_MS: usize = 48;
 const SLOTS: usize = 56;
+const LATE_MS: usize = 60;
 const HELD: usize = 64;
 const HELD_PRIORITY: usize = 68;
 const HELD_TENANT: usize = 72;
@@ -50,6 +51,11 @@ export class PeerView {
   @inline
   static heardMs(at: usize): f64 {
     return load<f64>(at + HEARD_MS);
+  }
+  /** How old it was when it came, ms. */
+  @inline
+  static lateMs(at: usize): f64 {
+    return <f64>load<f32>(at + LATE_MS);
   }
   /** Whether its messages' age can be told. */
   @inline
@@ -104,9 +110,9 @@ export class PeerView {
  * What other gateways told, one value a gateway, written by whichever worker got the message:
  *
  * ```
- * ┌──────────┬─────────┬──────┬─────────┬──────────┬──────────────┬────────────┬─────────────┬───────┬───┐
- * │version 4 │highest 4│seen 8│gateway 8│heard ms 8│clock ahead 8 │round trip 8│measured ms 8│slots 4│ 4 │
- * └──────────┴─────────┴──────┴─────────┴──────────┴──────────────┴────────────┴─────────────┴───────┴───┘
+ * ┌──────────┬─────────┬──────┬─────────┬──────────┬──────────────┬────────────┬─────────────┬───────┬─────────┐
+ * │version 4 │highest 4│seen 8│gateway 8│heard ms 8│clock ahead 8 │round trip 8│measured ms 8│slots 4│late ms 4│
+ * └──────────┴─────────┴──────┴─────────┴──────────┴──────────────┴────────────┴─────────────┴───────┴─────────┘
  * held: │count 4│priority 4│tenant 4│work 4│since ms 8│let go ms 8│
  * per slot: │q 2│d 2│generation 1│ 1 │streams 2│work 4│context 4│newest ms 8│inserted 8│its clock 8│said in message 4│ 4 │speeds 6│ 2 │
  * ```
@@ -151,6 +157,7 @@ export class PeerTable {
       const isLast = sequence.highest == Head.sequence(at);
       if (isLast) {
         store<f64>(bytes + HEARD_MS, nowMs - lateMs);
+        store<f32>(bytes + LATE_MS, <f32>lateMs);
         this.takeHeld(heldOf(at), nowMs - lateMs);
       }
       this.takeRows(at, nowMs - lateMs, isLast);
