@@ -5,27 +5,20 @@ import { HeaderMap, getHeader } from "../host/headers";
 import { logWarn } from "../host/log";
 import { outLen, outPtr } from "../host/memory";
 import { setEffectiveContext } from "../host/stream";
-import { Fault, check, heldOf, rowsOf } from "../peers/check";
-import { Learned } from "../peers/learned";
+import { Fault, check } from "../peers/check";
 import { missingShare } from "../peers/merge";
 import { Head, Kind } from "../peers/head";
-import { Placement } from "../peers/placement";
-import { Row } from "../peers/row";
-import { MAX_IDS, MAX_MESSAGE, PLACEMENT_HEAD, ROW_BYTES } from "../peers/wire";
 import { mix } from "../prefix/hash";
-import { MAX_ENTRIES } from "../prefix/chain";
-import { HostRecord } from "../state/hostrecord";
-import { CAS_ATTEMPTS, MAX_HOSTS } from "../state/layout";
-import { ancestorOf, isRecorded } from "../state/locations";
+import { CAS_ATTEMPTS } from "../state/layout";
 import { noteCasGaveUp } from "../state/record";
 import { Decision } from "./decision";
-import { tellHeld } from "./heldnews";
 import { Members, Out } from "./members";
 import { Root } from "./root";
 import { PeerTables } from "./peertables";
 import { SentLog } from "./sentlog";
 import { TableCopy } from "./tablecopy";
 import { TICK_MS, Wish } from "./ticker";
+import { UpdateWriter } from "./update";
 
 const METHOD = text(":method");
 const POST = text("POST");
@@ -49,27 +42,17 @@ const RENAME_MS: f64 = 1000;
 /** A prompt with so much to compute is told whatever the gap: it keeps a server busy for many gaps, and so bounds itself. */
 const AT_ONCE_TOKENS: f64 = 4096;
 
-/** Most bytes of one placement. */
-const PLACEMENT_BYTES: i32 = PLACEMENT_HEAD + MAX_ENTRIES * 8;
-
 /**
  * Tells other gateways what this one does: at once when a request with much to compute is placed, at most once in
  * `peers.gap_ms`; else with the next message, at latest after ALIVE_MS. Any worker may send: the outbox makes it one voice.
  */
 export class Exchange {
   readonly members: Members;
-  private buffer: StaticArray<u8> = new StaticArray<u8>(MAX_MESSAGE + PLACEMENT_BYTES);
-  /** Addresses of the message that is being written, and of the placement that goes into it. */
-  private message: usize = 0;
-  private placement: usize = 0;
   private headers: HeaderList = new HeaderList(8, 2048);
-  /** By slot: position of the host in the message that is being written, −1 for none. */
-  private positions: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   /** A placement of this worker's waits for the gap to pass. */
   private isWaiting: bool = false;
-  /** Placements so far: chooses ancestors. */
-  private told: u64 = 0;
   private renamedMs: f64 = 0;
+  private update: UpdateWriter;
   private log: SentLog = new SentLog();
   /** Share of the other gateways that isn't heard, 0..1. */
   missing: f64 = 0;
@@ -81,9 +64,8 @@ export class Exchange {
     private peers: PeerTables,
   ) {
     this.members = new Members(root.config.peers.hosts, peers.members);
+    this.update = new UpdateWriter(root, peers);
     this.copy = new TableCopy(root, this, peers);
-    this.message = changetype<usize>(this.buffer);
-    this.placement = this.message + MAX_MESSAGE;
   }
 
   /** A request, or another gateway's message, came to this worker. */
@@ -103,18 +85,18 @@ export class Exchange {
    */
   placed(d: Decision, slot: i32, known: i32, context: u32, nowMs: f64): void {
     if (this.members.count == 0) return;
-    const size = this.describe(d, slot, known);
+    const size = this.update.describe(d, slot, known);
     const peers = this.root.config.peers;
     const uncached = d.promptTokens - d.cachedTokens;
     const isUrgent = uncached >= <f64>peers.pushTokens;
     const outbox = this.peers.outbox;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       if (!outbox.open()) return;
-      const isRoom = size == 0 || outbox.append(this.placement, size);
+      const isRoom = size == 0 || outbox.append(this.update.placement, size);
       const isFree = uncached >= AT_ONCE_TOKENS || this.gapMs(nowMs) <= 0;
       if (!isRoom || (isUrgent && isFree)) {
-        const length = this.write(nowMs);
-        if (!isRoom) outbox.append(this.placement, size);
+        const length = this.update.write(nowMs);
+        if (!isRoom) outbox.append(this.update.placement, size);
         if (!outbox.commit()) continue;
         setEffectiveContext(this.root.id);
         this.tell(length, nowMs);
@@ -128,27 +110,14 @@ export class Exchange {
     noteCasGaveUp();
   }
 
-  /** A request that was told of at once has its first token, which is told as soon. @param workMs as it was counted */
+  /** A request that was told at once has its first token, or left its host: that is told as soon. */
   progressed(uncachedTokens: f64, context: u32, nowMs: f64): void {
-    if (this.members.count == 0) return;
-    const peers = this.root.config.peers;
-    if (uncachedTokens < <f64>peers.pushTokens) return;
-    const outbox = this.peers.outbox;
-    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      if (!outbox.open()) return;
-      const leftMs = this.gapMs(nowMs);
-      if (leftMs > 0) {
-        this.wait(leftMs);
-        return;
-      }
-      const length = this.write(nowMs);
-      if (!outbox.commit()) continue;
-      setEffectiveContext(this.root.id);
-      this.tell(length, nowMs);
-      setEffectiveContext(context);
-      return;
-    }
-    noteCasGaveUp();
+    if (this.members.count == 0 || uncachedTokens < <f64>this.root.config.peers.pushTokens) return;
+    if (!this.peers.outbox.open()) return;
+    const leftMs = this.gapMs(nowMs);
+    setEffectiveContext(this.root.id);
+    if (leftMs > 0 || !this.push(nowMs)) this.wait(leftMs);
+    setEffectiveContext(context);
   }
 
   /** Requests are held: said with the next message, within HELD_MS. */
@@ -281,94 +250,20 @@ export class Exchange {
 
   /** Sends what is new, unless another worker just did. */
   private push(nowMs: f64): bool {
-    const length = this.write(nowMs);
+    const length = this.update.write(nowMs);
     if (!this.peers.outbox.commit()) return false;
     this.tell(length, nowMs);
     return true;
-  }
-
-  /** Writes what the opened outbox doesn't yet say, and takes it out of it; returns the message's length. */
-  private write(nowMs: f64): i32 {
-    const fleet = this.root.fleet;
-    const outbox = this.peers.outbox;
-    const hosts = fleet.hosts;
-    const inFlight = fleet.inFlight;
-    const positions = this.positions;
-    const sinceFullMs = nowMs - outbox.fullMs;
-    const isFull = sinceFullMs >= <f64>this.root.config.peers.fullMs || sinceFullMs < 0;
-    outbox.grow(hosts.count);
-    for (let slot = 0; slot < hosts.count; slot++) unchecked((positions[slot] = -1));
-    let place = outbox.pending;
-    const placements = outbox.placements;
-    for (let i = 0; i < placements; i++) {
-      if (hosts.isKnown(Placement.host(place))) positions[Placement.host(place)] = 0;
-      place += <usize>Placement.size(place);
-    }
-    const message = this.message;
-    let count = 0;
-    tellHeld(heldOf(message), fleet, nowMs);
-    let at = rowsOf(message);
-    for (let slot = 0; slot < hosts.count; slot++) {
-      const host = hosts.hash(slot);
-      if (host == 0) continue;
-      const waiting = inFlight.waiting(slot);
-      const decoding = inFlight.decoding(slot);
-      const workMs = inFlight.workMs(slot);
-      const newestMs = inFlight.newestMs(slot);
-      const clock = inFlight.ownClockTokens(slot);
-      const isNews = outbox.differs(slot, host, waiting, decoding, workMs, newestMs, clock);
-      if (!isNews && !isFull && unchecked(positions[slot]) < 0) continue;
-      const context = inFlight.contextTokens(slot);
-      const streams = inFlight.streams(slot);
-      Row.write(at, host, waiting, streams, decoding, workMs, context, nowMs - newestMs, clock);
-      this.tellSpeeds(Row.learned(at), slot);
-      outbox.note(slot, host, waiting, decoding, workMs, newestMs, clock);
-      unchecked((positions[slot] = count++));
-      at += <usize>ROW_BYTES;
-    }
-    let told = 0;
-    place = outbox.pending;
-    for (let i = 0; i < placements; i++) {
-      const size = Placement.size(place);
-      const position = hosts.isKnown(Placement.host(place)) ? positions[Placement.host(place)] : -1;
-      if (position >= 0) {
-        memory.copy(at, place, size);
-        Placement.setHost(at, position);
-        at += <usize>size;
-        told++;
-      }
-      place += <usize>size;
-    }
-    outbox.clear();
-    outbox.sequence = outbox.sequence + 1;
-    outbox.pushedMs = nowMs;
-    if (isFull) outbox.fullMs = nowMs;
-    Head.write(message, Kind.Update, outbox.gateway);
-    Head.setFull(message, isFull);
-    Head.setHosts(message, count);
-    Head.setPlacements(message, told);
-    Head.setSequence(message, outbox.sequence);
-    Head.setSentMs(message, nowMs);
-    return <i32>(at - message);
-  }
-
-  /** Says how fast a host was found to be, by own answers alone: what others said is theirs to say. */
-  private tellSpeeds(learned: usize, slot: i32): void {
-    const at = this.root.fleet.states.at(slot);
-    const prefill = HostRecord.prefillFactor(at);
-    const decode = HostRecord.decodeFactor(at);
-    const prefillSamples = HostRecord.prefillSamples(at);
-    Learned.write(learned, prefill, prefillSamples, decode, HostRecord.decodeSamples(at));
   }
 
   /** Sends the message to each gateway that may be told now. */
   private tell(length: i32, nowMs: f64): void {
     const members = this.members;
     const self = this.peers.outbox.self;
-    const kept = this.log.keep(this.message, length);
+    const kept = this.log.keep(this.update.at, length);
     for (let i = 0; i < members.count; i++) {
       if ((self != 0 && members.hash(i) == self) || !members.mayTell(i, nowMs)) continue;
-      const out = this.send(i, this.message, length, nowMs);
+      const out = this.send(i, this.update.at, length, nowMs);
       if (out) out.kept = kept;
     }
   }
@@ -405,41 +300,6 @@ export class Exchange {
       `warmroute: peers.cluster: Envoy refused the call (status ${status}); expected the name of a cluster in its configuration`,
     );
     return null;
-  }
-
-  /** Writes a placement with its host's slot; returns its length, 0 for one of which nothing is known but its size. */
-  private describe(d: Decision, slot: i32, known: i32): i32 {
-    if (!d.readable) return 0;
-    const length = d.chainLength;
-    const placement = this.placement;
-    let count = 0;
-    if (known >= 0 && known < length)
-      Placement.setId(placement, count++, unchecked(d.chain[known]));
-    for (let i = known + 1; i < length; i++) {
-      if (isRecorded(d.chain, i, length)) {
-        Placement.setId(placement, count++, unchecked(d.chain[i]));
-      }
-    }
-    // Ancestors are used as well, wherever the request went through.
-    if (known > 0 && count + 2 <= MAX_IDS) {
-      this.told++;
-      const random = <u32>(mix(d.key, this.told) >>> 32);
-      Placement.setId(placement, count++, unchecked(d.chain[0]));
-      const ancestor = ancestorOf(d.chain, known, random);
-      if (ancestor > 0) Placement.setId(placement, count++, unchecked(d.chain[ancestor]));
-    }
-    const isFork = d.isNew && this.root.fleet.locations.isFork(known, length);
-    Placement.write(
-      placement,
-      slot,
-      count,
-      isFork,
-      length,
-      d.conversationTag,
-      d.anyModelTag,
-      known >= 0 ? d.cachedTokens : 0,
-    );
-    return Placement.size(placement);
   }
 }
 

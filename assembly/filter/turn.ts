@@ -1,6 +1,6 @@
 import { Queue, effectivePriority, urgency } from "../admission/queue";
 import { Ticket } from "../admission/ticket";
-import { PeerView } from "../state/peers";
+import { PeerView } from "../state/peerview";
 import { RowView } from "../state/row";
 import { Root } from "./root";
 

@@ -5,7 +5,7 @@ import { belief } from "../peers/merge";
 import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
-import { PeerView } from "./peers";
+import { PeerView } from "./peerview";
 import { PeerSpeeds } from "./peerspeeds";
 import { LoadBox } from "./loadbox";
 

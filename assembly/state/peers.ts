@@ -11,100 +11,33 @@ import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { CAS_ATTEMPTS, LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
 import { SharedRecord, noteCasGaveUp } from "./record";
+import {
+  HIGHEST,
+  SEEN,
+  GATEWAY,
+  HEARD_MS,
+  AHEAD_MS,
+  ROUND_TRIP_MS,
+  MEASURED_MS,
+  SLOTS,
+  LATE_MS,
+  HELD,
+  HELD_PRIORITY,
+  HELD_TENANT,
+  HELD_WORK,
+  HELD_SINCE,
+  HELD_LET_GO,
+  HEAD,
+  BOX,
+  LEARNED,
+  PeerView,
+} from "./peerview";
 import { LoadBox } from "./loadbox";
 
 /** The place of a gateway that was not heard for this long may be taken by another, ms. */
 const FORGOTTEN_MS: f64 = 10000;
 /** A measured difference of clocks gives way to a worse one after this long, ms. */
 const MEASURE_MS: f64 = 1000;
-/** Without a measurement for this long a gateway's messages can't be told from late ones, ms. */
-const UNMEASURED_MS: f64 = 5000;
-
-const HIGHEST: usize = 4;
-const SEEN: usize = 8;
-const GATEWAY: usize = 16;
-const HEARD_MS: usize = 24;
-const AHEAD_MS: usize = 32;
-const ROUND_TRIP_MS: usize = 40;
-const MEASURED_MS: usize = 48;
-const SLOTS: usize = 56;
-const LATE_MS: usize = 60;
-const HELD: usize = 64;
-const HELD_PRIORITY: usize = 68;
-const HELD_TENANT: usize = 72;
-const HELD_WORK: usize = 76;
-const HELD_SINCE: usize = 80;
-const HELD_LET_GO: usize = 88;
-const HEAD: i32 = 96;
-const BOX: i32 = 56;
-const LEARNED: usize = 48;
-
-/** Reads what is known of one gateway, wherever the bytes are. */
-@unmanaged
-export class PeerView {
-  /** Its name; 0 for nobody. */
-  @inline
-  static gateway(at: usize): u64 {
-    return load<u64>(at + GATEWAY);
-  }
-  /** When its last message was true, ms. */
-  @inline
-  static heardMs(at: usize): f64 {
-    return load<f64>(at + HEARD_MS);
-  }
-  /** How old it was when it came, ms. */
-  @inline
-  static lateMs(at: usize): f64 {
-    return <f64>load<f32>(at + LATE_MS);
-  }
-  /** Whether its messages' age can be told. */
-  @inline
-  static isMeasured(at: usize, nowMs: f64): bool {
-    return Math.abs(nowMs - load<f64>(at + MEASURED_MS)) < UNMEASURED_MS;
-  }
-  /** Host slots that it has boxes for. */
-  @inline
-  static slots(at: usize): i32 {
-    const slots = load<i32>(at + SLOTS);
-    return slots < 0 ? 0 : slots > MAX_HOSTS ? MAX_HOSTS : slots;
-  }
-  /** Requests that it holds. */
-  @inline
-  static held(at: usize): u32 {
-    return load<u32>(at + HELD);
-  }
-  /** Priority, tenant, work and time of the next of them to go. */
-  @inline
-  static nextPriority(at: usize): i32 {
-    return load<i32>(at + HELD_PRIORITY);
-  }
-  @inline
-  static nextTenant(at: usize): u32 {
-    return load<u32>(at + HELD_TENANT);
-  }
-  @inline
-  static nextWorkMs(at: usize): f64 {
-    return <f64>load<f32>(at + HELD_WORK);
-  }
-  @inline
-  static nextSinceMs(at: usize): f64 {
-    return load<f64>(at + HELD_SINCE);
-  }
-  /** When it last let one go, ms. */
-  @inline
-  static letGoMs(at: usize): f64 {
-    return load<f64>(at + HELD_LET_GO);
-  }
-  @inline
-  static box(at: usize, slot: i32): usize {
-    return at + <usize>(HEAD + slot * BOX);
-  }
-  /** What it learned of the speed of a box's host (peers/learned.ts). */
-  @inline
-  static learned(box: usize): usize {
-    return box + LEARNED;
-  }
-}
 
 /**
  * What other gateways told, one value a gateway, written by whichever worker got the message:
