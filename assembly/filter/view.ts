@@ -210,20 +210,22 @@ export class View {
     this.describe(c, slot);
     const load = this.load;
     const sampleMs = unchecked(this.facts.sampleMs[slot]);
-    const waiting = this.fleet.inFlight.totalWaiting(slot);
-    if (sampleMs != unchecked(this.seenMs[slot])) {
-      unchecked((this.seenMs[slot] = sampleMs));
-      unchecked((this.waitingThen[slot] = waiting));
+    const isNews = sampleMs != unchecked(this.seenMs[slot]);
+    if (isNews || this.isHolding) {
+      const waiting = this.fleet.inFlight.totalWaiting(slot);
+      if (isNews) {
+        unchecked((this.seenMs[slot] = sampleMs));
+        unchecked((this.waitingThen[slot] = waiting));
+      }
+      if (this.isHolding) {
+        const since = <f64>max(0, waiting - unchecked(this.waitingThen[slot]));
+        const sinceTokens = (since * this.meanWorkMs) / this.config.cost.prefillMsPerToken;
+        load.waiting += since;
+        load.kvUsage += sinceTokens / unchecked(this.caches.capacities[slot]);
+      }
     }
-    const perTokenMs = this.config.cost.prefillMsPerToken;
-    if (this.isHolding) {
-      const since = <f64>max(0, waiting - unchecked(this.waitingThen[slot]));
-      load.waiting += since;
-      load.kvUsage +=
-        (since * this.meanWorkMs) / perTokenMs / unchecked(this.caches.capacities[slot]);
-    }
-    load.isLearned = this.isLearned(slot);
     load.waitMs = unchecked(c.pendingMs[slot]) + this.othersWorkMs(c, slot);
+    load.isLearned = load.waitMs > 0 && this.isLearned(slot);
     unchecked((this.waitMs[slot] = load.isLearned ? load.waitMs : 0));
     return roomAt(load, this.limits);
   }
