@@ -49,16 +49,17 @@ test("deep nesting is read or refused at its depth, and never traps (BC-12)", as
   for (const depth of [64, 1000, 100_000]) {
     const nested = `${"[".repeat(depth)}${"]".repeat(depth)}`;
     const body = `{"x":${nested},"model":"qwen3-32b-instruct","messages":[{"role":"user","content":"deep"}]}`;
-    // The quickest of some: the machine may be busy.
-    let quickestMs = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 5; attempt++) {
+    // Envoy's own time, whatever else the machine does.
+    const ATTEMPTS = 10;
+    const before = envoy.cpuMs();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const answer = await post(envoy.port, body);
       assert.equal(answer.status, 200, String(depth));
       const model = answer.headers["x-warmroute-model"];
       if (depth <= 1000) assert.equal(model, "qwen3-32b-instruct");
-      quickestMs = Math.min(quickestMs, answer.totalMs);
     }
-    assert.ok(quickestMs < 250, `${depth} levels took ${quickestMs} ms`);
+    const eachMs = (envoy.cpuMs() - before) / ATTEMPTS;
+    assert.ok(eachMs < 50, `${depth} levels took ${eachMs} ms each`);
     const next = await post(envoy.port, {
       model: "m",
       messages: [{ role: "user", content: "ok" }],

@@ -24,7 +24,7 @@ before(() => {
 /** Where a request can order a trap. */
 const PLACES = ["request headers", "request body", "response headers", "response body", "tick"];
 
-test("a trap ends the worker's open streams; every later request is served", async () => {
+test("a trap ends the worker's open streams; every later request is served (BC-37)", async () => {
   const fleet = await servers(3);
   const envoy = await shipped(fleet.addresses, {}, { workers: 1, wasm: TRAP_WASM });
   const traffic = new Traffic(envoy.port, { clients: 12, tokens: 40, pauseMs: 20 });
