@@ -174,9 +174,10 @@ function print(lines: readonly Line[], settings: Settings): void {
       const rows = lines.filter((line) => line.gateways === gateways && line.case === kind);
       const all = rows.map((line) => ratios(line, oneOf(line)));
       const means = geometricMeans(all);
-      const cached = rows.map(
-        (line) => line.summary.cached_token_share / oneOf(line).summary.cached_token_share,
-      );
+      // Where prompts share nothing there is nothing to compare.
+      const cached = rows
+        .filter((line) => oneOf(line).summary.cached_token_share > 0)
+        .map((line) => line.summary.cached_token_share / oneOf(line).summary.cached_token_share);
       write(
         `  ${String(gateways).padStart(2)} ${kind.padEnd(10)} ${means.map((mean) => mean.toFixed(2)).join(" / ")}` +
           `  cached × one ${geometricMean(cached).toFixed(3)}`,
