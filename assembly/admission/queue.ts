@@ -64,6 +64,26 @@ export class Queue {
     this.shares.charge(ticket.share, ticket.workMs);
   }
 
+  /**
+   * Whether a newcomer's tenant is owed its turn: others wait, it has had no more than its share, and it has nobody waiting.
+   * Nobody here has a higher priority.
+   */
+  isOwed(newcomer: Ticket, nowMs: f64): bool {
+    if (this.tickets.length == 0 || !this.shares.isOwed(newcomer.tenant)) return false;
+    const priority = effectivePriority(newcomer, nowMs);
+    for (let i = 0, n = this.tickets.length; i < n; i++) {
+      if (effectivePriority(unchecked(this.tickets[i]), nowMs) > priority) return false;
+    }
+    return true;
+  }
+
+  /** A request goes that never waited: its tenant is charged. */
+  chargeNewcomer(ticket: Ticket): void {
+    const share = this.shares.enter(ticket.tenant);
+    this.shares.charge(share, ticket.workMs);
+    this.shares.leave(share);
+  }
+
   /** Begins a pass: everybody may have room again. */
   beginPass(): void {
     this.refusals = 0;

@@ -56,6 +56,15 @@ export class Shares {
     return 0;
   }
 
+  /** Whether a tenant has had no more than its share, and nobody waiting. */
+  isOwed(tenant: u64): bool {
+    for (let share = 0; share < this.used; share++) {
+      if (unchecked(this.hashes[share]) != tenant) continue;
+      return unchecked(this.queued[share]) == 0 && unchecked(this.clocks[share]) <= this.nowClock;
+    }
+    return true;
+  }
+
   private find(tenant: u64): i32 {
     let idle = -1;
     for (let share = 0; share < this.used; share++) {

@@ -79,6 +79,10 @@ export class Admission {
       if (ticket.goalMs == 0) return this.refuseNow(stream, Reason.Deadline, now);
       ticket.deadlineMs = Math.min(ticket.deadlineMs, ticket.goalMs);
     }
+    if (!isFull && this.isOwed(stream, slot, now)) {
+      this.queue.chargeNewcomer(ticket);
+      return Phase.Sent;
+    }
     if (!this.makePlace(ticket, now)) {
       const isLate = isFull || this.waitMs(slot) > <f64>root.config.admission.maxWaitMs;
       return isLate ? this.refuseNow(stream, Reason.QueueFull, now) : Phase.Sent;
@@ -185,6 +189,17 @@ export class Admission {
     ticket.isHeavy = d.isHeavy;
     ticket.workMs = d.workMs(cost.decodeMsPerSequence);
     ticket.bytes = <f64>max<i64>(d.contentLength, <i64>stream.bodyBytes);
+  }
+
+  /**
+   * Whether a request's tenant is owed its turn before those whose requests wait: then it is bound at once, to a server that has
+   * no more to do than another request like this, instead of when the next server becomes free.
+   */
+  private isOwed(stream: Stream, slot: i32, now: f64): bool {
+    const ticket = stream.ticket;
+    if (ticket.tenant == 0 || ticket.isHeavy || !this.queue.isOwed(ticket, now)) return false;
+    const mostMs = <f64>this.root.config.admission.lateBindingMs + stream.decision.prefillMs;
+    return this.root.decider.view.waitOf(slot) <= mostMs;
   }
 
   /** Sees that there is place in the queue, at the cost of lower priorities if need be. */

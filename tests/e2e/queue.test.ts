@@ -13,6 +13,9 @@ interface Puppet {
   address: string;
   /** Requests that it reports to have waiting: from 64 on it has no room. */
   waiting: number;
+  kvUsage: number;
+  /** Its metrics page hangs. */
+  isSilent: boolean;
   /** What it answers instead of 200, with `retry-after: 1`. */
   status: number;
   /** Headers of the requests that came, in order. */
@@ -22,7 +25,11 @@ interface Puppet {
 async function puppet(): Promise<Puppet> {
   const server = createServer((request, response) => {
     if (request.url === "/metrics") {
-      response.end(`vllm:num_requests_running 2\nvllm:num_requests_waiting ${self.waiting}\n`);
+      if (self.isSilent) return;
+      response.end(
+        `vllm:num_requests_running 2\nvllm:num_requests_waiting ${self.waiting}\n` +
+          `vllm:kv_cache_usage_perc ${self.kvUsage}\n`,
+      );
       return;
     }
     request.resume();
@@ -40,7 +47,14 @@ async function puppet(): Promise<Puppet> {
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  const self: Puppet = { address: `127.0.0.1:${port}`, waiting: 0, status: 200, seen: [] };
+  const self: Puppet = {
+    address: `127.0.0.1:${port}`,
+    waiting: 0,
+    kvUsage: 0.1,
+    isSilent: false,
+    status: 200,
+    seen: [],
+  };
   return self;
 }
 
@@ -131,6 +145,41 @@ test("a listener update while requests are held: each is served, nothing is left
   await wait(500);
   server.waiting = 0;
   for (const answer of await Promise.all([...held, ...late])) assert.equal(answer.status, 200);
+  await settled(envoy);
+});
+
+test("4 workers: reports that grew stale don't mean full: what was held goes, and what comes (BC-34)", async () => {
+  const server = await puppet();
+  const metrics = { ...METRICS, stale_after_ms: 3000 };
+  const admission = { queue_timeout_ms: 80_000 };
+  const envoy = await gateway([server.address], { metrics, admission }, { workers: 4 });
+  server.waiting = 100;
+  await wait(500);
+  const held = Array.from({ length: 20 }, () => ask(envoy));
+  await until("all held", async () => (await sum(envoy, "warmroute_queue_length")) === 20);
+  server.isSilent = true;
+  for (const answer of await Promise.all(held)) assert.equal(answer.status, 200);
+  for (let i = 0; i < 8; i++) assert.equal((await ask(envoy)).status, 200);
+  await settled(envoy);
+});
+
+test("4 workers: only the server within its limits gets requests, until another's report is good (BC-36)", async () => {
+  const servers = [await puppet(), await puppet(), await puppet()] as [Puppet, Puppet, Puppet];
+  const hosts = servers.map(({ address }) => address);
+  const admission = { max_kv_usage: 0.9, max_waiting: 10 };
+  const envoy = await gateway(hosts, { metrics: METRICS, admission }, { workers: 4 });
+  servers[0].kvUsage = 0.95;
+  servers[1].waiting = 12;
+  const counts = () => servers.map(({ seen }) => seen.length);
+  const grow = async () => {
+    const before = counts();
+    for (let i = 0; i < 20; i++) assert.equal((await ask(envoy)).status, 200);
+    return counts().map((count, i) => count - (before[i] as number));
+  };
+  await until("reports", async () => (await grow())[2] === 20);
+  servers[1].waiting = 0;
+  await until("the other's report", async () => ((await grow())[1] as number) > 0);
+  assert.equal((await grow())[0], 0);
   await settled(envoy);
 });
 

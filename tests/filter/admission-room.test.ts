@@ -150,6 +150,19 @@ test("one free server is enough: nothing is held", () => {
   }
 });
 
+test("a tenant with nobody waiting is bound at once while another's requests wait for a server to be free", () => {
+  const config = { affinity: { tenant_header: "x-tenant" } };
+  const gateway = learned({}, { config });
+  const send = (tenant: string) =>
+    gateway.send(chat(prose(8000, random(nextSeed()))), { headers: { "x-tenant": tenant } });
+  const flood = Array.from({ length: 8 }, () => send("loud"));
+  assert.equal(flood.filter(isSent).length, 2, "one for each server");
+  const [first, second] = [send("quiet"), send("quiet")] as [Exchange, Exchange];
+  assert.ok(isSent(first), "it has had less than its share");
+  assert.ok(isHeld(second), "and now its share");
+  assert.ok(isHeld(send("loud")));
+});
+
 test("late binding refuses nobody whom a server would take in time", () => {
   const gateway = learned({ queue_limit: 2 });
   const sent = Array.from({ length: 12 }, () =>

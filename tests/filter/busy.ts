@@ -94,9 +94,12 @@ export function orderOf(
 }
 
 /** Two servers whose speed is known, 0.055 ms a token, and which report nothing. */
-export function learned(admission: Record<string, unknown> = {}): Gateway {
+export function learned(
+  admission: Record<string, unknown> = {},
+  options: GatewayOptions = {},
+): Gateway {
   const names = hostNames(2);
-  const gateway = new Gateway(names, { config: { admission } });
+  const gateway = new Gateway(names, { ...options, config: { admission, ...options.config } });
   const isUnknown = (host: string) => !(recordOf(gateway, host).prefillFactor > 0);
   for (let round = 0; round < 20 && (round === 0 || names.some(isUnknown)); round++) {
     const sent = [1, 2].map(() => gateway.send(chat(prose(40_000, random(nextSeed())))));
