@@ -286,7 +286,7 @@ export class Admission {
     this.leave(stream, now);
     if (!setEffectiveContext(stream.id)) return;
     stream.phase = Phase.Sent;
-    this.root.dispatch(stream, now);
+    this.root.dispatcher.dispatch(stream, now);
     continueRequest();
   }
 

@@ -156,7 +156,7 @@ export class Answers {
       root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, d.isStream, now);
       root.decider.displace(d, served.slot);
     }
-    root.place(stream, actual, -1, now);
+    root.dispatcher.place(stream, actual, -1, now);
   }
 
   /**

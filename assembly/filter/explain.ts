@@ -97,7 +97,7 @@ export class Explain {
     }
     if (stream.phase == Phase.Passing) return;
     if (d.choice.count > 0) {
-      const length = this.root.writeChoice(d, scratch, SCRATCH_BYTES);
+      const length = this.root.dispatcher.writeChoice(d, scratch, SCRATCH_BYTES);
       this.put(CHOICE, scratch, length);
     }
     if (d.key != 0) {

@@ -1,11 +1,10 @@
 import { BodyFields } from "../body/fields";
 import { RequestReader } from "../body/request";
-import { Config, RoutingMode } from "../config/config";
+import { Config } from "../config/config";
 import { parseConfig } from "../config/parse";
 import { BufferType, getBuffer } from "../host/buffers";
 import { nowMs, nowNs } from "../host/clock";
 import { RootContext, StreamContext } from "../host/contexts";
-import { HeaderMap, setHeader } from "../host/headers";
 import { LogLevel, logEnabled, logError, logWarn } from "../host/log";
 import { collectSoon, outLen, outPtr } from "../host/memory";
 import { getProperty, path } from "../host/properties";
@@ -16,7 +15,7 @@ import { Stats } from "../stats/stats";
 import { Admission } from "./admission";
 import { Answers } from "./answers";
 import { Decider } from "./decide";
-import { Decision } from "./decision";
+import { Dispatcher } from "./dispatch";
 import { Exchange } from "./exchange";
 import { Explain } from "./explain";
 import { Feedback } from "./feedback";
@@ -24,7 +23,6 @@ import { Fleet, fleetOf } from "./fleet";
 import { Health } from "./health";
 import { Heed } from "./heed";
 import { Hearing, endHearing, setHearing } from "./hearing";
-import { hedge } from "./hedge";
 import { Held } from "./held";
 import { Intake } from "./intake";
 import { PeerStream } from "./peerstream";
@@ -40,8 +38,6 @@ import { TICK_MS, Ticker } from "./ticker";
 const PLUGIN_ROOT_ID = path("plugin_root_id");
 /** Time between scrapes while other gateways are missing, ms. */
 const MISSING_SCRAPE_MS: f64 = 100;
-const SCRATCH_BYTES: i32 = 2048;
-const scratch: usize = heap.alloc(SCRATCH_BYTES);
 
 /** One configuration of the filter in one VM: joins the rooms, owns the pools. */
 export class Root extends RootContext {
@@ -49,6 +45,7 @@ export class Root extends RootContext {
   readonly stats: Stats = new Stats();
   readonly intake: Intake = new Intake();
   readonly explain: Explain = new Explain(this);
+  readonly dispatcher: Dispatcher = new Dispatcher(this);
   readonly answers: Answers = new Answers(this);
   readonly feedback: Feedback = new Feedback(this);
   readonly status: Status = new Status(this);
@@ -161,60 +158,14 @@ export class Root extends RootContext {
     this.decider.decide(d, reader, now);
     if (this.tellsPrices) tellPrices(this, d);
     stream.phase = this.admission.judge(stream, reader, now);
-    if (stream.phase == Phase.Sent) this.dispatch(stream, now);
+    if (stream.phase == Phase.Sent) this.dispatcher.dispatch(stream, now);
     this.stats.decisionTime.record((nowNs() - startNs) / 1000);
   }
 
-  /** Sets the header that carries the choice, and counts the request on its host. */
-  dispatch(stream: Stream, now: f64): void {
-    const d = stream.decision;
-    this.tries++;
-    stream.served.sentMs = now;
-    this.tenants.note(stream.ticket.tenant, d.workMs(this.config.cost.decodeMsPerSequence));
-    if (d.choice.count > 0 && this.config.routing.mode == RoutingMode.Enforce) {
-      const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
-      const slot = d.choice.slots[0];
-      if (setHeader(HeaderMap.Request, this.config.routing.header, scratch, length)) {
-        this.place(stream, slot, this.fleet.locations.depth[slot], now);
-        this.health.sent(slot, now);
-        if (!hedge(d, <f64>this.config.health.silenceMs)) this.stats.internalErrors.add(1);
-      } else {
-        this.stats.internalErrors.add(1);
-        d.choice.count = 0;
-      }
-    }
-  }
-
-  /**
-   * Notes where a request goes, counts it there, and tells other gateways.
-   * @param known deepest boundary that the host is known to have, −1 for none
-   */
-  place(stream: Stream, slot: i32, known: i32, now: f64): void {
-    this.decider.place(stream.decision, slot, known, now);
-    this.count(stream, slot, now);
+  /** Other gateways learn of a request that went to a host. @param known deepest boundary that the host had, −1 for none */
+  placed(stream: Stream, slot: i32, known: i32, now: f64): void {
     const exchange = this.exchange;
     if (exchange) exchange.placed(stream.decision, slot, known, stream.id, now);
-  }
-
-  /** Counts a request as waiting for its first token on a host. */
-  private count(stream: Stream, slot: i32, now: f64): void {
-    const served = stream.served;
-    const d = stream.decision;
-    const hosts = this.fleet.hosts;
-    if (!hosts.isKnown(slot)) {
-      served.slot = -1;
-      return;
-    }
-    served.slot = slot;
-    served.generation = hosts.generation(slot);
-    served.waiting = true;
-    served.workMs = d.prefillMs;
-    const inFlight = this.fleet.inFlight;
-    served.waitingBefore = <f64>inFlight.totalWaiting(slot);
-    const sinceMs = inFlight.othersNewestMs(slot, now);
-    const inserted = Math.max(d.promptTokens - d.cachedTokens, 0);
-    this.fleet.account.sent(slot, d.prefillMs, inserted, d.isStream, sinceMs, now);
-    served.clockAtSent = inFlight.clockTokens(slot);
   }
 
   /** Requests are held here: other gateways should know whose turn it is. */
@@ -239,21 +190,6 @@ export class Root extends RootContext {
   addressOf(slot: i32): string {
     const hosts = this.fleet.hosts;
     return String.UTF8.decodeUnsafe(hosts.addressPtr(slot), hosts.addressLen(slot));
-  }
-
-  /** Writes the list of chosen hosts, best first, comma between; returns its length. */
-  writeChoice(d: Decision, into: usize, capacity: i32): i32 {
-    const hosts = this.fleet.hosts;
-    let length = 0;
-    for (let i = 0; i < d.choice.count; i++) {
-      const slot = unchecked(d.choice.slots[i]);
-      const size = hosts.addressLen(slot);
-      if (!hosts.isKnown(slot) || length + size + 1 > capacity) continue;
-      if (length > 0) store<u8>(into + length++, 0x2c);
-      memory.copy(into + length, hosts.addressPtr(slot), size);
-      length += size;
-    }
-    return length;
   }
 
   /** Other gateways that are to be heard. */
