@@ -64,7 +64,7 @@ async function run(
       const startMs = performance.now();
       const planned = conversations(CONVERSATIONS, ANSWER_TOKENS);
       await drive(
-        { host: "127.0.0.1", port: envoy.port },
+        [{ host: "127.0.0.1", port: envoy.port }],
         planned,
         progress,
         startMs,

@@ -53,7 +53,7 @@ function complaint(manifest: { apiVersion: string; kind: string }): string | und
 }
 
 /** Kinds of Kubernetes itself. */
-const BUILT_IN = ["v1/ConfigMap", "v1/Service"];
+const BUILT_IN = ["v1/ConfigMap", "v1/Service", "networking.k8s.io/v1/NetworkPolicy"];
 
 for (const folder of ["istio", "envoy-gateway", "inference-extension"]) {
   test(`manifests of examples/${folder} have the fields that their resources have`, () => {

@@ -75,7 +75,7 @@ test("what Envoy Gateway makes of the manifest routes by cache on a real Envoy",
     },
   );
   await discovered(envoy, 3);
-  await talk(envoy);
+  await talk([envoy]);
   await checkStatistics(envoy, fleet.addresses);
   // Where Prometheus scrapes Envoy Gateway's proxies.
   const scraped = await fetch(`http://127.0.0.1:${statsPort}/stats/prometheus`);

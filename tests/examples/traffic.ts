@@ -2,31 +2,52 @@ import assert from "node:assert/strict";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { random, words } from "../../tools/seeded.ts";
 import { post } from "../e2e/harness.ts";
+import { until } from "../e2e/until.ts";
 
-/** Eight conversations of three turns; each stays where it began. */
+/** A gateway says something at least each 250 ms; after so many messages all placements have been told, twice if need be. */
+const TOLD_MESSAGES = 8;
+
+/**
+ * Eight conversations of three turns; each stays where it began.
+ * @param gateways with several, each turn goes to another than the one before it, once that has been told
+ */
 export async function talk(
-  envoy: EnvoyProcess,
+  gateways: EnvoyProcess[],
   headers: Record<string, string> = {},
 ): Promise<void> {
   const rand = random(5);
-  const reached = new Set<unknown>();
-  for (let conversation = 0; conversation < 8; conversation++) {
-    const messages = [{ role: "system", content: words(rand, 4000) }];
-    let first: unknown;
-    for (let turn = 0; turn < 3; turn++) {
+  const conversations = Array.from({ length: 8 }, () => ({
+    messages: [{ role: "system", content: words(rand, 4000) }],
+    served: [] as unknown[],
+  }));
+  for (let turn = 0; turn < 3; turn++) {
+    if (turn > 0 && gateways.length > 1) await told(gateways);
+    for (const [i, { messages, served }] of conversations.entries()) {
       messages.push({ role: "user", content: words(rand, 100) });
       const body = { model: "test-model", messages, max_tokens: 4 };
-      const answer = await post(envoy.port, body, { headers });
+      const { port = 0 } = gateways[(i + turn) % gateways.length] ?? {};
+      const answer = await post(port, body, { headers });
       assert.equal(answer.status, 200, answer.body.toString());
-      const host = answer.headers["x-served-by"];
-      first ??= host;
-      assert.equal(host, first);
-      reached.add(host);
+      served.push(answer.headers["x-served-by"]);
+      assert.equal(served[turn], served[0], `turn ${turn} of conversation ${i}`);
       const { message } = JSON.parse(answer.body.toString()).choices[0];
       messages.push(message);
     }
   }
+  const reached = new Set(conversations.map(({ served }) => served[0]));
   assert.ok(reached.size > 1, "one server got all");
+}
+
+/** Until each gateway has heard all that the others have to tell now. */
+async function told(gateways: EnvoyProcess[]): Promise<void> {
+  const received = async (gateway: EnvoyProcess) =>
+    (await gateway.stats()).sum("warmroute_peer_messages_received_total");
+  const before = await Promise.all(gateways.map(received));
+  const more = TOLD_MESSAGES * (gateways.length - 1);
+  for (const [i, gateway] of gateways.entries()) {
+    const enough = (before[i] ?? 0) + more;
+    await until("gateways to tell", async () => (await received(gateway)) >= enough);
+  }
 }
 
 /** What must hold after `talk`: all counted, nothing wrong, labels there. */
@@ -41,6 +62,32 @@ export async function checkStatistics(envoy: EnvoyProcess, hosts: string[]): Pro
   assert.equal(stats.sum("warmroute_stale_hosts"), 0);
   assert.equal(stats.sum("warmroute_internal_errors_total"), 0);
   assert.equal(stats.sum("warmroute_headers_not_held_total"), 0);
+}
+
+/** Until each gateway hears all others. */
+export async function heard(gateways: EnvoyProcess[]): Promise<void> {
+  for (const gateway of gateways) {
+    await until(`a gateway to hear ${gateways.length - 1} others`, async () => {
+      const stats = await gateway.stats();
+      const others = ["warmroute_peers", "warmroute_peers_heard"].map((name) => stats.sum(name));
+      return others.every((count) => count === gateways.length - 1);
+    });
+  }
+}
+
+/** What must hold after `talk` to several: they told each other, and took what they were told. */
+export async function checkExchange(gateways: EnvoyProcess[]): Promise<void> {
+  await heard(gateways);
+  let warm = 0;
+  for (const gateway of gateways) {
+    const stats = await gateway.stats();
+    assert.ok(stats.sum("warmroute_peer_messages_received_total") > 0);
+    for (const cause of ["garbled", "version", "oversized"])
+      assert.equal(stats.sum("warmroute_peer_messages_dropped_total", { cause }), 0, cause);
+    assert.equal(stats.sum("warmroute_internal_errors_total"), 0);
+    warm += stats.sum("warmroute_decisions_total", { reason: "prefix" });
+  }
+  assert.ok(warm >= 16, `${warm} decided by what is cached`);
 }
 
 /** Until the filter has learned of all servers, through the cluster on the admin interface. */

@@ -85,7 +85,7 @@ async function traffic(envoy: EnvoyProcess, seconds: number, rate: number): Prom
   const late = setTimeout(() => stop.abort(), seconds * 1000);
   const progress = { outcomes: [], inFlight: 0 };
   const to = { host: "127.0.0.1", port: envoy.port };
-  await drive(to, planTraffic(seconds, rate, 1), progress, performance.now(), stop.signal);
+  await drive([to], planTraffic(seconds, rate, 1), progress, performance.now(), stop.signal);
   clearTimeout(late);
 }
 

@@ -43,7 +43,7 @@ export function renderBootstrap(options: BootstrapOptions): string {
     listener_port: String(options.listenerPort),
     access_log: JSON.stringify(options.accessLog ?? "/dev/stdout"),
     wasm: JSON.stringify(options.wasm === false ? "" : (options.wasm ?? WASM)),
-    configuration: `'${text.replaceAll("'", "''")}'`,
+    configuration: quoted(text),
     health_check: `{ path: ${JSON.stringify(options.healthPath ?? "/health")} }`,
     fallback_name: `envoy.load_balancing_policies.${fallback}`,
     fallback_type: `type.googleapis.com/envoy.extensions.load_balancing_policies.${FALLBACK_TYPES[fallback]}`,
@@ -54,13 +54,29 @@ export function renderBootstrap(options: BootstrapOptions): string {
     values.peer_port = String(options.peers.port);
     yaml = withPeers(yaml);
   }
-  yaml = yaml.replace(/^(.*?: ).*? # \{(\w+)\}$/gm, (line, key: string, name: string) =>
-    name in values ? `${key}${values[name]}` : line,
-  );
+  yaml = fill(yaml, values);
   yaml = putEndpoints(yaml, "llm_endpoints", options.hosts);
   if (options.peers) yaml = putEndpoints(yaml, "peer_endpoints", options.peers.hosts);
   if (options.wasm === false) yaml = yaml.replace(/^ *# <filter>\n[\s\S]*?# <\/filter>\n/m, "");
   return yaml;
+}
+
+/**
+ * envoy/envoy.yaml and envoy/peers.yaml as one bootstrap, otherwise as they ship.
+ * @param configuration the public listener's, which names `peers.cluster`
+ */
+export function peersBootstrap(configuration: object): string {
+  const yaml = withPeers(readFileSync(join(ROOT, "envoy", "envoy.yaml"), "utf8"));
+  return fill(yaml, { configuration: quoted(JSON.stringify(configuration)) });
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** Values in the place of those that are followed by `# {name}`. */
+function fill(yaml: string, values: Record<string, string>): string {
+  return yaml.replace(/^(.*?: ).*? # \{(\w+)\}$/gm, (line, key: string, name: string) =>
+    name in values ? `${key}${values[name]}` : line,
+  );
 }
 
 /** Replaces the endpoints between two marks. */

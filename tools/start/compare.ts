@@ -82,7 +82,7 @@ async function run(
     await Promise.all(
       fleets.map(({ envoy }, i) =>
         drive(
-          { host: "127.0.0.1", port: envoy.port },
+          [{ host: "127.0.0.1", port: envoy.port }],
           conversations,
           progress[i] as Progress,
           startMs,

@@ -36,11 +36,12 @@ interface Message {
 }
 
 /**
- * Asks a gateway all turns of the conversations, each with the history of the ones before it, at
- * its planned time or as soon as the turn before it has been answered.
+ * Asks all turns of the conversations, each with the history of the ones before it, at its planned
+ * time or as soon as the turn before it has been answered.
+ * @param targets one gateway, or several that a conversation's turns go to one after the other
  */
 export async function drive(
-  target: Target,
+  targets: Target[],
   conversations: Conversation[],
   progress: Progress,
   startMs: number,
@@ -48,13 +49,14 @@ export async function drive(
 ): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4096 });
   await Promise.all(
-    conversations.map(async ({ system, turns }) => {
+    conversations.map(async ({ system, turns }, first) => {
       const history: Message[] = [{ role: "system", content: system }];
       for (const [i, { atMs, user, maxTokens }] of turns.entries()) {
         await pause(startMs + atMs - performance.now(), stop);
         if (stop.aborted) return;
         history.push({ role: "user", content: user });
         progress.inFlight++;
+        const target = targets[(first + i) % targets.length] as Target;
         const { outcome, text } = await ask(target, agent, history, maxTokens, startMs, stop);
         progress.inFlight--;
         if (stop.aborted) return;

@@ -1,6 +1,7 @@
 /**
  * `node --import tsx tools/start/load.ts --url http://HOST:PORT`: asks a gateway the conversations of
- * `npm start`, without end, until SIGINT or SIGTERM, and tells each ten seconds how it goes.
+ * `npm start`, without end, until SIGINT or SIGTERM, and tells each ten seconds how it goes. With several
+ * `--url`s a conversation's turns go to them one after the other.
  */
 import { setMaxListeners } from "node:events";
 import { parseArgs } from "node:util";
@@ -13,7 +14,7 @@ import { milliseconds, percent } from "./view.ts";
 const PLAN_SECONDS = 120;
 const LINE_MS = 10_000;
 
-const { target, rate, firstSeed } = readOptions();
+const { targets, rate, firstSeed } = readOptions();
 const stopped = new AbortController();
 setMaxListeners(0, stopped.signal);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopped.abort());
@@ -31,26 +32,28 @@ const line = setInterval(() => {
 for (let seed = firstSeed; !stopped.signal.aborted; seed++) {
   progress = { outcomes: [], inFlight: 0 };
   const plan = planTraffic(PLAN_SECONDS, rate, seed);
-  await drive(target, plan, progress, performance.now(), stopped.signal);
+  await drive(targets, plan, progress, performance.now(), stopped.signal);
 }
 clearInterval(line);
 
-function readOptions(): { target: Target; rate: number; firstSeed: number } {
+function readOptions(): { targets: Target[]; rate: number; firstSeed: number } {
   const { values } = parseArgs({
     options: {
-      url: { type: "string", default: "http://127.0.0.1:8080" },
+      url: { type: "string", multiple: true, default: ["http://127.0.0.1:8080"] },
       rate: { type: "string", default: "10" },
       seed: { type: "string", default: "1" },
     },
   });
-  const url = URL.canParse(values.url) ? new URL(values.url) : undefined;
-  if (url?.protocol !== "http:") fail(`--url: expected http://host:port, got "${values.url}"`);
+  const targets = values.url.map((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.protocol !== "http:") fail(`--url: expected http://host:port, got "${text}"`);
+    return { host: url.hostname, port: Number(url.port || 80) };
+  });
   const rate = Number(values.rate);
   if (!(rate > 0 && rate <= 1000)) fail(`--rate: expected 0 < rate <= 1000, got "${values.rate}"`);
   const firstSeed = Number(values.seed);
   if (!Number.isInteger(firstSeed)) fail(`--seed: expected an integer, got "${values.seed}"`);
-  const target = { host: url?.hostname ?? "", port: Number(url?.port || 80) };
-  return { target, rate, firstSeed };
+  return { targets, rate, firstSeed };
 }
 
 function fail(message: string): never {

@@ -7,10 +7,11 @@ import { join } from "node:path";
 import test, { after } from "node:test";
 import { parse, parseAllDocuments } from "yaml";
 import { freePorts } from "../../../tools/envoy/ports.ts";
+import type { EnvoyProcess } from "../../../tools/envoy/process.ts";
 import { ROOT } from "../../../tools/paths.ts";
 import { gateway } from "../../e2e/harness.ts";
 import { startServers } from "../../llm/fleet.ts";
-import { checkStatistics, discovered, talk } from "../traffic.ts";
+import { checkExchange, checkStatistics, discovered, heard, talk } from "../traffic.ts";
 import { applyPatches, type EnvoyFilter, type Json, type ProxyConfig } from "./patch.ts";
 import { bootstrapOf } from "./proxy.ts";
 
@@ -67,10 +68,15 @@ test("labels and buckets are those of envoy/envoy.yaml", () => {
 });
 
 /** Envoy as the proxy, with Istio's custom bootstrap merged in as the agent does it. */
-async function proxy(config: ProxyConfig, members: Record<string, string[]>) {
+async function proxy(
+  config: ProxyConfig,
+  members: Record<string, string[]>,
+  peerPort = 0,
+): Promise<EnvoyProcess> {
   const [listenerPort = 0, adminPort = 0] = await freePorts(2);
-  const extensionsFile = join(folder, `${listenerPort}.json`);
-  const bootstrap = bootstrapOf(config, { listenerPort, adminPort, members, extensionsFile });
+  const extensionsFolder = mkdtempSync(join(folder, "extensions-"));
+  const ports = { listenerPort, adminPort, peerPort };
+  const bootstrap = bootstrapOf(config, { ...ports, members, extensionsFolder });
   const { data } = parse(example("bootstrap.yaml"));
   return await gateway(
     [],
@@ -89,8 +95,50 @@ test("gateway: filter by ECDS, servers found and scraped, conversations kept", a
   after(() => fleet.stop());
   const envoy = await proxy(patched("gateway", "GATEWAY"), { [VLLM]: fleet.addresses });
   await discovered(envoy, 3);
-  await talk(envoy);
+  await talk([envoy]);
   await checkStatistics(envoy, fleet.addresses);
+});
+
+test("gateway, two replicas: they find each other by the service, conversations hop and stay", async () => {
+  const fleet = await startServers(3, { timeScale: 20 });
+  after(() => fleet.stop());
+  const peerPorts = await freePorts(2);
+  const members = {
+    [VLLM]: fleet.addresses,
+    warmroute_peers: peerPorts.map((port) => `127.0.0.1:${port}`),
+  };
+  const config = patched("gateway", "GATEWAY");
+  const replicas = await Promise.all(peerPorts.map((port) => proxy(config, members, port)));
+  for (const replica of replicas) await discovered(replica, 3);
+  await heard(replicas);
+  await talk(replicas);
+  await checkExchange(replicas);
+});
+
+test("the service and the policy are about the listener's port and the gateway's pods", () => {
+  const all = parseAllDocuments(example("gateway.yaml")).map((document) => document.toJS());
+  const [service] = all.filter(({ kind }) => kind === "Service");
+  const [policy] = all.filter(({ kind }) => kind === "NetworkPolicy");
+  const { clusters, listeners } = patched("gateway", "GATEWAY");
+  const port = ({ address }: Json) =>
+    (address as { socket_address: { port_value: number } }).socket_address.port_value;
+  const peerPort = port(listeners.find(({ name }) => name === "warmroute_peers") ?? {});
+  const { name, namespace } = service.metadata;
+  const cluster = JSON.stringify(clusters.find(({ name }) => name === "warmroute_peers"));
+  assert.ok(cluster.includes(`"${name}.${namespace}.svc.cluster.local","port_value":${peerPort}`));
+  assert.equal(service.spec.ports[0].port, peerPort);
+  const { labels } = envoyFilter("gateway.yaml").spec.workloadSelector;
+  assert.deepEqual(service.spec.selector, labels);
+  assert.deepEqual(policy.spec.podSelector.matchLabels, labels);
+  const [replicas, anyone] = policy.spec.ingress;
+  assert.deepEqual(replicas.from, [{ podSelector: { matchLabels: labels } }]);
+  assert.deepEqual(replicas.ports, [{ port: peerPort }]);
+  const open = (wanted: number) =>
+    anyone.ports.some(
+      ({ port, endPort, protocol }: { port: number; endPort: number; protocol?: string }) =>
+        protocol === undefined && port <= wanted && wanted <= endPort,
+    );
+  assert.ok(!open(peerPort) && open(peerPort - 1) && open(peerPort + 1) && open(8080));
 });
 
 test("sidecar: filter from a file, load from the cluster's Prometheus", async () => {
@@ -114,7 +162,7 @@ test("sidecar: filter from a file, load from the cluster's Prometheus", async ()
   const members = { [VLLM]: fleet.addresses, [PROMETHEUS]: [`127.0.0.1:${port}`] };
   const envoy = await proxy(patched("sidecar", "SIDECAR_OUTBOUND"), members);
   await discovered(envoy, 3);
-  await talk(envoy, { host: "vllm.llm" });
+  await talk([envoy], { host: "vllm.llm" });
   await checkStatistics(envoy, fleet.addresses);
   const [first] = asked;
   assert.equal(first?.pathname, "/api/v1/query");

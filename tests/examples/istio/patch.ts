@@ -57,6 +57,8 @@ const OPERATIONS: Record<string, Apply> = {
     config.extensions = [...(config.extensions ?? []), structuredClone(value)];
     return 1;
   },
+  "LISTENER ADD": ({ listeners }, _match, value) => listeners.push(structuredClone(value)),
+  "CLUSTER ADD": ({ clusters }, _match, value) => clusters.push(structuredClone(value)),
   "HTTP_FILTER INSERT_BEFORE": ({ listeners }, match, value) => {
     const { portNumber, filterChain } = match.listener ?? {};
     const before = filterChain?.filter?.subFilter?.name;

@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { endpoints } from "../../../tools/envoy/render.ts";
 import { WASM } from "../../../tools/paths.ts";
 import { type Json, managers, type ProxyConfig } from "./patch.ts";
@@ -6,10 +7,12 @@ import { type Json, managers, type ProxyConfig } from "./patch.ts";
 export interface ProxyOptions {
   listenerPort: number;
   adminPort: number;
+  /** Of the listener for other gateways, where there is one. */
+  peerPort: number;
   /** `ip:port`s by cluster. */
   members: Record<string, string[]>;
-  /** Where what ECDS serves is written. */
-  extensionsFile: string;
+  /** A folder for what ECDS serves, a file for each extension. */
+  extensionsFolder: string;
 }
 
 /** Of Istio's own Envoy: stock Envoy doesn't have them. */
@@ -32,19 +35,20 @@ export function bootstrapOf(config: ProxyConfig, options: ProxyOptions): string 
     cluster.load_assignment = { cluster_name: name, endpoints: [{ lb_endpoints: members }] };
   }
   for (const listener of listeners) {
-    listener.address = socketAddress(options.listenerPort);
+    const isForPeers = listener.name === "warmroute_peers";
+    listener.address = socketAddress(isForPeers ? options.peerPort : options.listenerPort);
     listener.bind_to_port = true;
     delete listener.default_filter_chain;
   }
   for (const { typed_config: manager } of managers(listeners)) {
-    const { route_config_name } = manager.rds as { route_config_name: string };
-    manager.route_config = routes.find(({ name }) => name === route_config_name);
+    const rds = manager.rds as { route_config_name: string } | undefined;
+    manager.route_config ??= routes.find(({ name }) => name === rds?.route_config_name);
     for (const key of ["rds", "tracing", "access_log"]) delete manager[key];
     manager.http_filters = (manager.http_filters as Json[])
       .filter(({ name }) => !ISTIO_ONLY.test(String(name)))
-      .map((filter) => located(filter, options.extensionsFile));
+      .map((filter) => located(filter, options.extensionsFolder));
   }
-  writeExtensions(extensions, options.extensionsFile);
+  writeExtensions(extensions, options.extensionsFolder);
   return JSON.stringify({
     node: { id: "proxy", cluster: "proxy" },
     admin: { address: socketAddress(options.adminPort) },
@@ -65,11 +69,12 @@ function adminCluster(port: number): Json {
 }
 
 /** Module and discovery where they are here. */
-function located(filter: Json, extensionsFile: string): Json {
+function located(filter: Json, extensionsFolder: string): Json {
   const discovery = filter.config_discovery as { config_source: Json } | undefined;
   if (discovery !== undefined) {
     const { ads: _ads, initial_fetch_timeout: _timeout, ...source } = discovery.config_source;
-    discovery.config_source = { ...source, path_config_source: { path: extensionsFile } };
+    const path = join(extensionsFolder, `${filter.name}.json`);
+    discovery.config_source = { ...source, path_config_source: { path } };
   } else if (filter.name === "warmroute") {
     useLocalModule(filter.typed_config as Json);
   }
@@ -81,12 +86,12 @@ function useLocalModule(wasm: Json): void {
   vm_config.code = { local: { filename: WASM } };
 }
 
-function writeExtensions(extensions: Json[], file: string): void {
-  for (const { typed_config } of extensions) useLocalModule(typed_config as Json);
-  const resources = extensions.map((extension) => ({
-    "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
-    ...extension,
-  }));
-  const type = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig";
-  writeFileSync(file, JSON.stringify({ version_info: "1", type_url: type, resources }));
+function writeExtensions(extensions: Json[], folder: string): void {
+  const type_url = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig";
+  for (const extension of extensions) {
+    useLocalModule(extension.typed_config as Json);
+    const resources = [{ "@type": type_url, ...extension }];
+    const file = join(folder, `${extension.name}.json`);
+    writeFileSync(file, JSON.stringify({ version_info: "1", type_url, resources }));
+  }
 }
