@@ -90,13 +90,21 @@ export async function checkExchange(gateways: EnvoyProcess[]): Promise<void> {
   assert.ok(warm >= 16, `${warm} decided by what is cached`);
 }
 
-/** Until the filter has learned of all servers, through the cluster on the admin interface. */
+/**
+ * Until the filter has learned of all servers, through the cluster on the admin interface, and that they are
+ * healthy: an Envoy that starts on a busy machine may miss the first health checks.
+ */
 export async function discovered(envoy: EnvoyProcess, count: number): Promise<void> {
-  for (let waitedMs = 0; waitedMs < 15_000; waitedMs += 100) {
+  await until(`${count} servers to be found`, async () => {
     const stats = await envoy.stats();
     const known = stats.find("warmroute_in_flight").length;
-    if (known === count && stats.sum("warmroute_stale_hosts") === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`${count} servers were not found within 15 s:\n${envoy.log().slice(-2000)}`);
+    return known === count && stats.sum("warmroute_stale_hosts") === 0;
+  });
+  await until("servers to be healthy", async () => {
+    return !(await envoy.admin("/clusters")).includes("failed_active_hc");
+  });
+  const polls = async () => (await envoy.stats()).sum("warmroute_discovery_polls_total");
+  const before = await polls();
+  // The first of them may have been under way.
+  await until("the filter to hear of it", async () => (await polls()) >= before + 3);
 }
