@@ -11,14 +11,18 @@ const PATIENCE_MS: f64 = 25;
 
 /**
  * Whose turn it is among the workers, and among gateways that hear each other: each has its own queue, and all of them give
- * out the same room. Each publishes who is
- * next in its queue; one whose next has a lower priority, or is less urgent, leaves the room to the other. Between tenants
+ * out the same room. Each publishes who is next in its queue; one whose next has a lower priority, or is less urgent, leaves the room to the other. Between tenants
  * the workers take turns, for a tenant's fair share is known within a worker only.
  */
 export class Turn {
   /** Since when room is left to others, and when it was last, ms. */
   private leftSinceMs: f64 = 0;
   private leftLastMs: f64 = 0;
+  /** Of the request asked for last; and when this worker last let one go, ms. */
+  private priority: i32 = 0;
+  private tenant: u32 = 0;
+  private urgency: f64 = 0;
+  private letGoMs: f64 = 0;
 
   constructor(private root: Root) {}
 
@@ -51,32 +55,33 @@ export class Turn {
   private isFirst(ticket: Ticket, nowMs: f64): bool {
     const fleet = this.root.fleet;
     const inFlight = fleet.inFlight;
-    const priority = effectivePriority(ticket, nowMs);
-    const mine = urgency(ticket.queuedMs, ticket.workMs, nowMs);
-    const tenant = <u32>ticket.tenant;
-    const letGoMs = RowView.letGoMs(fleet.row.bytes);
+    this.priority = effectivePriority(ticket, nowMs);
+    this.urgency = urgency(ticket.queuedMs, ticket.workMs, nowMs);
+    this.tenant = <u32>ticket.tenant;
+    this.letGoMs = RowView.letGoMs(fleet.row.bytes);
     for (let i = 0, n = inFlight.otherRows; i < n; i++) {
-      const row = inFlight.holding(i, CURRENT_MS, nowMs);
-      if (row == 0) continue;
-      const its = RowView.nextPriority(row);
-      if (its > priority) return false;
-      if (its < priority) continue;
-      if (RowView.nextTenant(row) == tenant) {
-        if (urgency(RowView.nextSinceMs(row), RowView.nextWorkMs(row), nowMs) > mine) return false;
-      } else if (RowView.letGoMs(row) < letGoMs) return false;
+      const at = inFlight.holding(i, CURRENT_MS, nowMs);
+      if (at == 0) continue;
+      const its = urgency(RowView.nextSinceMs(at), RowView.nextWorkMs(at), nowMs);
+      const letGoMs = RowView.letGoMs(at);
+      if (this.isAfter(RowView.nextPriority(at), RowView.nextTenant(at), its, letGoMs))
+        return false;
     }
     const peers = fleet.peerLoads;
     for (let i = 0, n = peers.recordCount; i < n; i++) {
-      const peer = peers.holding(i, CURRENT_MS, nowMs);
-      if (peer == 0) continue;
-      const its = PeerView.nextPriority(peer);
-      if (its > priority) return false;
-      if (its < priority) continue;
-      if (PeerView.nextTenant(peer) == tenant) {
-        const theirs = urgency(PeerView.nextSinceMs(peer), PeerView.nextWorkMs(peer), nowMs);
-        if (theirs > mine) return false;
-      } else if (PeerView.letGoMs(peer) < letGoMs) return false;
+      const at = peers.holding(i, CURRENT_MS, nowMs);
+      if (at == 0) continue;
+      const its = urgency(PeerView.nextSinceMs(at), PeerView.nextWorkMs(at), nowMs);
+      const letGoMs = PeerView.letGoMs(at);
+      if (this.isAfter(PeerView.nextPriority(at), PeerView.nextTenant(at), its, letGoMs))
+        return false;
     }
     return true;
+  }
+
+  /** Whether the request asked for comes after another worker's or gateway's next. @param letGoMs when that last let one go */
+  private isAfter(priority: i32, tenant: u32, itsUrgency: f64, letGoMs: f64): bool {
+    if (priority != this.priority) return priority > this.priority;
+    return tenant == this.tenant ? itsUrgency > this.urgency : letGoMs < this.letGoMs;
   }
 }
