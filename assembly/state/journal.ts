@@ -76,7 +76,9 @@ export class Journal {
 
   /** The same at a tick, whoever is there to see it. */
   tell(nowMs: f64): void {
-    if (this.told == this.count || !this.row.ensure(nowMs)) return;
+    // What was told in a row that turned out to be another worker's is told again.
+    const isTold = this.told == this.count && this.row.index == this.rowIndex;
+    if (this.count == 0 || isTold || !this.row.ensure(nowMs)) return;
     this.flush();
   }
 

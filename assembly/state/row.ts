@@ -8,8 +8,13 @@ import { LoadBox } from "./loadbox";
 
 /** A row whose worker has not written for this long is dead: its load counts no more, and another worker may take it. */
 export const ROW_DEAD_MS: f64 = 5000;
-/** A worker without changes rewrites its row this often. */
+/** A worker without changes rewrites its row this often; each looks this often whether its row is still its own. */
 export const HEARTBEAT_MS: f64 = 500;
+/**
+ * For so long after a claim each writing looks first: two workers that claim a row that never was can't see each other, for
+ * Envoy takes any version for a value that is absent. The last one has it, and the other sees that before it writes again.
+ */
+const CLAIM_DOUBT_MS: f64 = 1000;
 
 const SEQ: i32 = 4;
 const HEARTBEAT: i32 = 8;
@@ -108,6 +113,9 @@ export class WorkerRow {
   isLone: bool = false;
   /** Whether the row changed since it was last written. */
   private dirty: bool = false;
+  private claimedMs: f64 = 0;
+  /** When the row was last seen to be its own. */
+  private seenMs: f64 = 0;
 
   /** @param instance random number of this VM, by which a row is known to be its own */
   constructor(
@@ -191,27 +199,27 @@ export class WorkerRow {
   /** Publishes changes, unless nobody would read them before the next tick; claims a row first where there is none. */
   publish(nowMs: f64): void {
     if (!this.dirty || this.isLone) return;
-    if (this.index < 0 && !this.claim(nowMs)) return;
+    if (this.index >= 0 && nowMs - this.claimedMs < CLAIM_DOUBT_MS) this.look(nowMs);
+    if (!this.ensure(nowMs)) return;
     this.write(nowMs);
   }
 
   /** Keeps the row alive; a worker that stood still for so long that its row was taken claims another. */
   heartbeat(nowMs: f64): void {
     if (this.index < 0) return;
-    if (nowMs - RowView.heartbeatMs(this.record.bytes) < HEARTBEAT_MS) {
-      if (this.dirty) this.write(nowMs);
-      return;
-    }
-    if (getShared(this.key) == SharedResult.Ok && outLen >= ROW_HEAD) {
-      if (RowView.instance(outPtr) != this.instance) {
-        this.index = -1;
-        this.dirty = true;
-        this.isLone = false;
-        this.publish(nowMs);
-        return;
-      }
-    }
-    this.write(nowMs);
+    if (nowMs - this.seenMs >= HEARTBEAT_MS) this.look(nowMs);
+    else if (!this.dirty) return;
+    if (this.ensure(nowMs)) this.write(nowMs);
+  }
+
+  /** Looks whether the row is still this worker's; if not, it has none from now on. */
+  private look(nowMs: f64): void {
+    this.seenMs = nowMs;
+    if (getShared(this.key) != SharedResult.Ok || outLen < ROW_HEAD) return;
+    if (RowView.instance(outPtr) == this.instance) return;
+    this.index = -1;
+    this.dirty = true;
+    this.isLone = false;
   }
 
   private write(nowMs: f64): void {
@@ -254,6 +262,8 @@ export class WorkerRow {
       store<f64>(bytes + HEARTBEAT, nowMs);
       if (this.record.store(ROW_HEAD + rows * ROW_RECORD) == SharedResult.Ok) {
         this.index = index;
+        this.claimedMs = nowMs;
+        this.seenMs = nowMs;
         heap.free(own);
         return true;
       }

@@ -121,3 +121,24 @@ test("a worker that was alone for long tells what it noted at ticks, until anoth
     assert.deepEqual(goOn(gateway, (id + 1) % 2, turns(id)), [host, "prefix"], `both, ${id}`);
   }
 });
+
+test("workers whose first requests come at the same instant get a row each", () => {
+  const gateway = new Gateway(HOSTS, { workers: 3 });
+  const shared = gateway.host.shared("warmroute");
+  const set = shared.set.bind(shared);
+  let next = 1;
+  // Each is about to take the first row, which nobody has, when another does the same.
+  shared.set = (key, value, cas) => {
+    if (next < 3 && cas === 0 && key.includes("/row")) begin(gateway, next, turns(100 + next++));
+    return set(key, value, cas);
+  };
+  begin(gateway, 0, turns(100));
+  assert.equal(next, 3, "none was interrupted");
+  const begun = Array.from({ length: 30 }, (_, id) => begin(gateway, id % 3, turns(id)));
+  gateway.host.advance(60);
+  for (const [id, host] of begun.entries()) {
+    const seen = goOn(gateway, (id + 1) % 3, turns(id));
+    assert.deepEqual(seen, [host, "prefix"], `conversation ${id}`);
+  }
+  for (let id = 0; id < 3; id++) assert.equal(goOn(gateway, id, turns(100 + id))[1], "prefix");
+});
