@@ -5,9 +5,9 @@ import { nowMs } from "../host/clock";
 import { DataStatus, HeadersStatus, StreamContext, TrailersStatus } from "../host/contexts";
 import { Ticket } from "../admission/ticket";
 import { outLen, outPtr } from "../host/memory";
-import { Decision } from "./decision";
+import { Decision } from "./choice/decision";
 import { Root } from "./root";
-import { Served } from "./served";
+import { Served } from "./answer/served";
 
 /** Where a stream is on its way. */
 export const enum Phase {

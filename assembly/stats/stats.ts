@@ -33,7 +33,7 @@ export class Stats {
   readonly tries: Counter = zero("tries_total");
   /** Requests that reached the servers past this filter. */
   readonly outsideRequests: Counter = zero("outside_requests_total");
-  /** Predicted work of the tenants that have no statistics of their own (filter/tenants.ts), ms. */
+  /** Predicted work of the tenants that have no statistics of their own (filter/admission/tenants.ts), ms. */
   readonly otherTenants: Counter = Counter.zero("warmroute.tenant_work_ms_total.tenant.other");
   readonly queueLength: Gauge = Gauge.define("warmroute.queue_length");
   /** Gateways that are to be heard, and that are. */

@@ -1,0 +1,273 @@
+import { text } from "../../bytes";
+import { RoutingMode } from "../../config/config";
+import { BufferType, getPiece } from "../../host/buffers";
+import { nowMs } from "../../host/clock";
+import { outLen, outPtr } from "../../host/memory";
+import { getProperty, path } from "../../host/properties";
+import { Reason } from "../../policy/reason";
+import { FailureCause } from "../../state/hostrecord";
+import { Source } from "../../state/hosts";
+import { AnswerHead } from "./answerhead";
+import { Root } from "../root";
+import { Phase, Stream } from "../stream";
+
+const UPSTREAM_ADDRESS = path("upstream", "address");
+const ATTEMPTS = path("upstream", "request_attempt_count");
+const CODE_DETAILS = path("response", "code_details");
+const VIA_UPSTREAM = text("via_upstream");
+/** Details begin so where the host, or the connection to it, is at fault … */
+const UPSTREAM = text("upstream_");
+/** … unless a circuit breaker of Envoy's was open. */
+const OVERFLOW = text("overflow");
+const UPSTREAM_RESET = text("upstream_reset");
+
+/** Tries of one request: more than any policy allows. */
+const MAX_TRIES: u64 = 1000;
+/** A day: longer is the clock's doing, ms. */
+const MAX_TTFT_MS: f64 = 86_400_000;
+
+/** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
+export class Answers {
+  private head: AnswerHead = new AnswerHead();
+
+  constructor(private root: Root) {}
+
+  /** The answer's headers: who sent it, and whether the choice held. */
+  headers(stream: Stream, endOfStream: bool): void {
+    const root = this.root;
+    if (stream.phase == Phase.Passing) {
+      this.countTries();
+      root.explain.respond(stream, false);
+      return;
+    }
+    const now = nowMs();
+    const served = stream.served;
+    const head = this.head;
+    head.read();
+    served.status = head.status;
+    served.eventStream = head.isEventStream;
+    const local = served.status >= 500 && !this.isFromUpstream();
+    const actual = local ? -1 : this.actualHost(now);
+    this.settle(stream, actual, now);
+    if (local) {
+      this.countTries();
+      if (served.slot >= 0 && this.isUpstreamsFault())
+        root.health.failed(served.slot, FailureCause.Connect, now);
+    } else if (actual >= 0 && isPushBack(head)) {
+      served.pushedBack = true;
+      root.admission.pushedBack(actual, <f64>head.retryAfterS, now);
+    } else if (actual >= 0 && served.status >= 500 && !served.retried) {
+      root.health.failed(actual, FailureCause.Answer, now);
+    }
+    if (actual >= 0 && head.orcaLen > 0) {
+      root.carried(actual, head.orcaPtr, head.orcaLen, now);
+    }
+    stream.phase = Phase.Answering;
+    served.complete = endOfStream;
+    this.prepareUsage(stream, endOfStream || local);
+    root.explain.respond(stream, !local);
+  }
+
+  /** A part of the answer: the first is the first token of a stream; the last of them carry the usage. */
+  body(stream: Stream, size: i32, endOfStream: bool): void {
+    const served = stream.served;
+    if (size > 0 && served.firstByteMs == 0) this.firstByte(stream, endOfStream);
+    const usage = stream.usage;
+    if (usage) {
+      let read = 0;
+      while (getPiece(BufferType.ResponseBody, read, size)) {
+        read += outLen;
+        usage.feed(outPtr, outLen);
+      }
+    }
+    if (endOfStream) this.completed(stream);
+  }
+
+  /** The answer is complete. Taken off its host before its client has the end: what that sends next finds the host as it is. */
+  completed(stream: Stream): void {
+    stream.served.complete = true;
+    this.leave(stream);
+  }
+
+  /** The stream is over. */
+  end(stream: Stream): void {
+    this.leave(stream);
+    this.root.explain.finished(stream);
+  }
+
+  /** Takes the request off its host, once, and learns from it. */
+  private leave(stream: Stream): void {
+    const root = this.root;
+    const served = stream.served;
+    if (served.slot < 0 || served.left) return;
+    served.left = true;
+    const now = nowMs();
+    if (!served.complete && this.wasReset()) {
+      const begun = served.firstByteMs > 0;
+      root.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
+    } else if (this.gaveUp(stream, now)) {
+      root.health.failed(served.slot, FailureCause.Answer, now);
+    } else if (served.status == 0 || served.pushedBack) {
+      root.health.abandoned(served.slot, served.sentMs);
+    } else if (served.complete && served.status < 500) {
+      root.health.succeeded(served.slot, served.sentMs);
+    }
+    const usage = stream.usage;
+    if (usage) usage.finish();
+    const account = root.fleet.account;
+    const output = served.firstByteMs > 0 ? root.feedback.outputTokens(stream) : 0;
+    const isStream = stream.decision.isStream;
+    if (served.waiting && served.firstByteMs == 0) {
+      account.leftQueue(served.slot, served.generation, served.workMs, isStream, now);
+    } else if (served.waiting) {
+      account.answered(served.slot, served.generation, served.workMs, isStream, output, now);
+    } else {
+      account.finished(served.slot, served.generation, served.contextTokens, output, now);
+    }
+    if (served.complete && served.status == 200) root.feedback.learn(stream, now);
+    root.admission.wake();
+    // An answer in one piece, or none: what was told as waiting no longer is.
+    if (served.waiting) this.progressed(stream, now);
+  }
+
+  /** Moves the request to the host that really served it, where that isn't the one it was counted on. */
+  private settle(stream: Stream, actual: i32, now: f64): void {
+    const root = this.root;
+    const served = stream.served;
+    const d = stream.decision;
+    const enforced = root.config.routing.mode == RoutingMode.Enforce && d.choice.count > 0;
+    if (actual >= 0 && enforced && actual == served.slot) root.heed.followed();
+    if (actual < 0 || actual == served.slot) return;
+    if (enforced) {
+      served.fellBack = true;
+      d.reason = Reason.Fallback;
+      if (this.countTries() == 1) {
+        root.heed.passedOver(d.choice.slots[0], actual);
+      } else {
+        served.retried = true;
+        // Whoever stands before the one that served was tried and failed; unless all did: then it is the request's fault.
+        const tried = served.status < 500 ? d.choice.count : 0;
+        for (let i = 0; i < tried && d.choice.slots[i] != actual; i++) {
+          this.tryFailed(d.choice.slots[i], now);
+        }
+      }
+    } else this.countTries();
+    if (served.slot >= 0) {
+      root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, d.isStream, now);
+      root.decider.displace(d, served.slot);
+    }
+    root.dispatcher.place(stream, actual, -1, now);
+  }
+
+  /**
+   * A try at a host failed and Envoy repeated it elsewhere, which tells nobody how it ended: with an answer (429, 5xx) or without
+   * one. That a host which is at work said no is back-pressure.
+   */
+  private tryFailed(slot: i32, now: f64): void {
+    const root = this.root;
+    const isSaying = isPushBack(this.head);
+    if (!isSaying && !root.decider.view.isAtWork(slot, now)) {
+      root.health.failed(slot, FailureCause.Connect, now);
+    } else if (root.admission.pushedBack(slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
+      root.health.declined(slot, now);
+    }
+  }
+
+  /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
+  private actualHost(now: f64): i32 {
+    if (!getProperty(UPSTREAM_ADDRESS) || outLen == 0) return -1;
+    const hosts = this.root.fleet.hosts;
+    const slot = hosts.find(outPtr, outLen);
+    if (slot < 0) return hosts.add(outPtr, outLen, Source.Answers, now);
+    hosts.touch(slot, now);
+    return slot;
+  }
+
+  /** How many hosts Envoy says that it tried, 0 if it doesn't; counts all but the first. */
+  private countTries(): i32 {
+    if (!getProperty(ATTEMPTS) || outLen != 8) return 0;
+    const tries = <i32>min<u64>(load<u64>(outPtr), MAX_TRIES);
+    this.root.tries += max(tries - 1, 0);
+    return tries;
+  }
+
+  private isFromUpstream(): bool {
+    if (!getProperty(CODE_DETAILS)) return true;
+    return outLen == VIA_UPSTREAM.len && memory.compare(outPtr, VIA_UPSTREAM.ptr, outLen) == 0;
+  }
+
+  /** Whether an answer of Envoy's own tells that the host failed: not that there is no route, no host, or no room in Envoy. */
+  private isUpstreamsFault(): bool {
+    if (!getProperty(CODE_DETAILS)) return true;
+    if (outLen < UPSTREAM.len || memory.compare(outPtr, UPSTREAM.ptr, UPSTREAM.len) != 0)
+      return false;
+    for (let at = UPSTREAM.len; at + OVERFLOW.len <= outLen; at++) {
+      if (memory.compare(outPtr + at, OVERFLOW.ptr, OVERFLOW.len) == 0) return false;
+    }
+    return true;
+  }
+
+  /** Whether the upstream, not the client, ended the stream early. */
+  private wasReset(): bool {
+    if (!getProperty(CODE_DETAILS) || outLen < UPSTREAM_RESET.len) return false;
+    return memory.compare(outPtr, UPSTREAM_RESET.ptr, UPSTREAM_RESET.len) == 0;
+  }
+
+  /** Whether the client left a host that answers nobody. Of an answer in one piece nothing is seen before its end. */
+  private gaveUp(stream: Stream, now: f64): bool {
+    const served = stream.served;
+    if (served.status != 0 || !stream.decision.isStream) return false;
+    return this.root.decider.isOverdue(served.slot, now);
+  }
+
+  private prepareUsage(stream: Stream, empty: bool): void {
+    const served = stream.served;
+    if (empty || served.status != 200 || this.head.isEncoded) return;
+    const usage = this.root.pool.takeUsage();
+    if (usage) usage.begin(served.eventStream);
+    stream.usage = usage;
+  }
+
+  private firstByte(stream: Stream, isLast: bool): void {
+    const served = stream.served;
+    const now = nowMs();
+    served.firstByteMs = now;
+    if (served.eventStream && served.status == 200) {
+      const ttftMs = now - served.sentMs + stream.decision.queuedMs;
+      // The wall clock may step.
+      this.root.stats.ttft.record(<u64>Math.min(Math.max(ttftMs, 0), MAX_TTFT_MS));
+    }
+    // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.
+    if (served.slot >= 0) {
+      if (served.status < 500) this.root.health.proved(served.slot, served.sentMs);
+      const inFlight = this.root.fleet.inFlight;
+      served.batchAtFirst = <f64>inFlight.totalDecoding(served.slot);
+      served.clockAtFirst = inFlight.clockTokens(served.slot);
+      this.root.feedback.first(stream, now);
+    }
+    // An answer in one piece leaves its host in one step, at the end.
+    if (served.slot < 0 || !served.waiting || isLast) return;
+    served.waiting = false;
+    served.contextTokens = stream.decision.promptTokens;
+    this.root.fleet.account.firstToken(
+      served.slot,
+      served.generation,
+      served.workMs,
+      stream.decision.isStream,
+      served.contextTokens,
+      now,
+    );
+    this.root.admission.wake();
+    this.progressed(stream, now);
+  }
+
+  private progressed(stream: Stream, now: f64): void {
+    const d = stream.decision;
+    this.root.progressed(d.promptTokens - d.cachedTokens, stream.id, now);
+  }
+}
+
+/** Whether the server asks for less: not a failure. */
+function isPushBack(head: AnswerHead): bool {
+  return (head.status == 429 || head.status == 503) && head.hasRetryAfter;
+}

@@ -1,0 +1,281 @@
+import { factorOr1 } from "../../cost/speed";
+import { noteOutput } from "../../cost/output";
+import { learnBytesPerToken } from "../../cost/tokens";
+import { HostRecord } from "../../state/hostrecord";
+import { CAS_ATTEMPTS, MAX_HOSTS } from "../../state/layout";
+import { Learned } from "../../state/learned";
+import { noteCasGaveUp } from "../../state/record";
+import { outputKey, ratioKey } from "../request/identity";
+import { Decision } from "../choice/decision";
+import { Root } from "../root";
+import { FADE_MS } from "../fleet/speeds";
+import { Stream } from "../stream";
+import { Timing } from "./timing";
+
+/** Young prefixes in a row that weren't cached: the cache was flushed. Doubled after each flush that didn't explain them. */
+const FLUSHED_AFTER: u32 = 3;
+const FLUSH_DOUBLINGS: u32 = 10;
+/** A prefix of this age, as a share of the host's capacity, may have been evicted. */
+const OLD_SHARE: f64 = 0.2;
+/** One up to this age is there unless the cache was flushed; between the two a miss says nothing for sure. */
+const YOUNG_SHARE: f64 = 0.05;
+/** While running requests hold this share of the cache, what is left turns over so fast that young prefixes go too. */
+const CROWDED_KV: f64 = 0.5;
+/** Cached tokens reported below this share of those expected count as a miss. */
+const MISS_SHARE: f64 = 0.5;
+/** Expectations under this many tokens say nothing. */
+const TELLING_TOKENS: f64 = 256;
+/** A miss shrinks the capacity that is believed by this, a hit lets it grow back by less. */
+const SHRINK: f64 = 0.98;
+const GROW: f64 = 1.02;
+/** Times that aren't as expected are news at most once in this time per host, ms: one step of a server, about. */
+const NEWS_GAP_MS: f64 = 10;
+/** From this many samples on, a learned number is settled. */
+const SETTLED_SAMPLES: u32 = 64;
+/** What was learned long ago weighs as so many answers: less, and one odd answer would spoil it. */
+const FADED_SAMPLES: u32 = 4;
+const CAPACITY_FACTOR_MIN: f64 = 0.25;
+
+/** Learns from what a request did cost: tokens, lengths, speeds, cache. */
+export class Feedback {
+  private counter: u32 = 0;
+  private timing: Timing = new Timing();
+  /** When this worker saw the last first token of each host, ms. */
+  private lastFirstMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+
+  constructor(private root: Root) {}
+
+  /** Whether to leave this answer out: of what is settled, every fourth answer tells enough. */
+  private isSkipped(samples: u32): bool {
+    // A plain count would fall in step with hosts that take turns.
+    this.counter = this.counter * 1664525 + 1013904223;
+    return samples > SETTLED_SAMPLES && this.counter >>> 30 != 0;
+  }
+
+  /** Output tokens of an answer as far as it came: reported, else counted from its events, else as expected. */
+  outputTokens(stream: Stream): f64 {
+    const usage = stream.usage;
+    if (usage) {
+      if (usage.completionTokens >= 0) return <f64>usage.completionTokens;
+      if (stream.served.eventStream) return <f64>usage.outputEvents;
+    }
+    return stream.served.complete ? stream.decision.outputTokens : 0;
+  }
+
+  /** Learns from a complete, good answer. */
+  learn(stream: Stream, now: f64): void {
+    const root = this.root;
+    const d = stream.decision;
+    const usage = stream.usage;
+    if (!usage) return;
+    if (d.isResponses && usage.idHash != 0 && d.key != 0) {
+      root.fleet.responses.note(usage.idHash, d.key);
+    }
+    const reportedCached = <f64>usage.cachedTokens;
+    if (reportedCached >= 0) root.stats.reportedCached.add(<i64>reportedCached);
+    if (!root.config.cost.learn) return;
+    const reportedPrompt = <f64>usage.promptTokens;
+    if (d.complete && d.readable && reportedPrompt > 0) {
+      this.learnModel(stream, reportedPrompt, now);
+    }
+    if (usage.completionTokens >= 0) this.learnOutput(stream, <f64>usage.completionTokens, now);
+    this.learnHost(stream, reportedPrompt, reportedCached, now);
+  }
+
+  private learnModel(stream: Stream, reported: f64, now: f64): void {
+    const d = stream.decision;
+    const learned = this.root.fleet.learned;
+    const key = ratioKey(d.modelHash, d.scriptBand);
+    const seen = learned.find(key, now);
+    if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
+    const slot = learned.slotFor(key, now);
+    this.root.stats.promptPrediction.note(d.promptTokens, reported);
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = learned.open(slot, key, now);
+      const samples = Learned.samples(at);
+      const known = Learned.bytesPerToken(at);
+      const ratio = known > 0 ? known : this.root.config.cost.bytesPerToken;
+      const bytesPerToken = learnBytesPerToken(
+        ratio,
+        samples,
+        d.promptBytes,
+        d.fixedTokens,
+        reported,
+      );
+      Learned.setBytesPerToken(at, bytesPerToken);
+      Learned.setSamples(at, samples + 1);
+      const completion = stream.usage!.completionTokens;
+      if (completion >= 0) noteOutput(Learned.output(at), <f64>completion / <f64>d.answers);
+      if (learned.commit(slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  private learnOutput(stream: Stream, completion: f64, now: f64): void {
+    const d = stream.decision;
+    const learned = this.root.fleet.learned;
+    const key = outputKey(d);
+    const seen = learned.find(key, now);
+    if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
+    const slot = learned.slotFor(key, now);
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = learned.open(slot, key, now);
+      Learned.setSamples(at, Learned.samples(at) + 1);
+      noteOutput(Learned.output(at), completion / <f64>d.answers);
+      if (learned.commit(slot)) break;
+    }
+    this.root.stats.outputPrediction.note(d.outputTokens, completion);
+  }
+
+  /** Speeds from the times, capacity from the cached tokens, of a request that went where it was meant to. */
+  private learnHost(stream: Stream, reportedPrompt: f64, reportedCached: f64, now: f64): void {
+    const root = this.root;
+    const served = stream.served;
+    const d = stream.decision;
+    if (served.fellBack || served.slot < 0 || served.firstByteMs == 0) return;
+    const states = root.fleet.states;
+    const before = states.at(served.slot);
+    const settled = HostRecord.prefillSamples(before) + HostRecord.decodeSamples(before);
+    const output = this.outputTokens(stream);
+    const prompt = reportedPrompt > 0 ? reportedPrompt : d.promptTokens;
+    const cached = reportedCached >= 0 ? reportedCached : d.cachedTokens;
+    const t = this.timing;
+    t.ttftMs = served.firstByteMs - served.sentMs;
+    t.restMs = now - served.firstByteMs;
+    t.uncachedTokens = Math.max(prompt - cached, 0);
+    t.outputTokens = output;
+    this.noteBefore(t, stream);
+    this.noteMeanwhile(t, stream, now);
+    // A miss always counts, for it may be the sign of a flushed cache; and so does a time that isn't as expected.
+    const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
+    const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
+    const isNews =
+      t.isOdd(root.config, before) && now - HostRecord.learnedMs(before) >= NEWS_GAP_MS;
+    const isSkipped = this.isSkipped(settled);
+    // Noted of a fair sample: odd answers are all learned from, and would make misses look larger than they are.
+    if (served.eventStream && !isSkipped) {
+      const expectedMs = t.promisedTtftMs(root.config, before, d.prefillMs);
+      root.stats.ttftPrediction.note(expectedMs, t.ttftMs);
+    }
+    if (!missed && !isNews && isSkipped) return;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(served.slot);
+      if (now - HostRecord.learnedMs(at) > FADE_MS) this.fade(at, served.slot);
+      if (served.eventStream) t.learnStream(root.config, at);
+      else t.learnWhole(root.config, at);
+      HostRecord.setLearnedMs(at, now);
+      if (reportedCached >= 0) {
+        const clock = root.fleet.inFlight.clockTokens(served.slot);
+        this.learnCapacity(at, d, reportedCached, clock);
+      }
+      if (states.commit(served.slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** What was learned long ago: what a choice makes of it by now is what is believed, on the word of a few answers. */
+  private fade(at: usize, slot: i32): void {
+    const speeds = this.root.fleet.speeds;
+    const prefillSamples = HostRecord.prefillSamples(at);
+    const decodeSamples = HostRecord.decodeSamples(at);
+    if (prefillSamples > 0) HostRecord.setPrefillFactor(at, speeds.prefill[slot]);
+    if (decodeSamples > 0) HostRecord.setDecodeFactor(at, speeds.decode[slot]);
+    HostRecord.setPrefillSamples(at, min(prefillSamples, FADED_SAMPLES));
+    HostRecord.setDecodeSamples(at, min(decodeSamples, FADED_SAMPLES));
+  }
+
+  /** The first byte of an answer has come. */
+  first(stream: Stream, now: f64): void {
+    const served = stream.served;
+    if (served.eventStream) {
+      const inFlight = this.root.fleet.inFlight;
+      this.root.fleet.peerLoads.refresh(now);
+      const others = inFlight.othersGotOnMs(served.slot);
+      const own = unchecked(this.lastFirstMs[served.slot]);
+      const last = others <= now ? Math.max(own, others) : own;
+      if (last > served.sentMs && last <= now) served.sinceLastMs = now - last;
+      unchecked((this.lastFirstMs[served.slot] = now));
+      this.glimpse(stream, now);
+    }
+  }
+
+  /** At the first token of an event stream: a host of which nothing is known yet shows its speed, long before the answer ends. */
+  private glimpse(stream: Stream, now: f64): void {
+    const root = this.root;
+    const served = stream.served;
+    const d = stream.decision;
+    if (!root.config.cost.learn || !d.complete || !d.readable || d.cachedTokens > 0) return;
+    if (served.fellBack || served.status != 200) return;
+    const states = root.fleet.states;
+    if (HostRecord.prefillSamples(states.at(served.slot)) > 0) return;
+    const t = this.timing;
+    t.ttftMs = now - served.sentMs;
+    t.uncachedTokens = d.promptTokens;
+    this.noteBefore(t, stream);
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      const at = states.open(served.slot);
+      if (HostRecord.prefillSamples(at) > 0) return;
+      t.learnFirst(root.config, at);
+      HostRecord.setLearnedMs(at, now);
+      if (states.commit(served.slot)) return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** What was expected before the prefill, and what the host got to do until the first token. */
+  private noteBefore(t: Timing, stream: Stream): void {
+    const d = stream.decision;
+    t.waitMs = d.waitMs;
+    t.batchBefore = d.batch;
+    t.waitingBefore = stream.served.waitingBefore;
+    t.sinceLastMs = stream.served.sinceLastMs;
+    const plainMs = (d.promptTokens - d.cachedTokens) * this.root.config.cost.prefillMsPerToken;
+    t.waitFactor = plainMs > 0 && d.prefillMs > 0 ? d.prefillMs / plainMs : 1;
+    t.behindTokens = Math.max(stream.served.clockAtFirst - stream.served.clockAtSent, 0);
+  }
+
+  /** What the host did for others while it decoded this answer: sequences beside it, and prompts that came in between. */
+  private noteMeanwhile(t: Timing, stream: Stream, now: f64): void {
+    const served = stream.served;
+    const fleet = this.root.fleet;
+    const at = fleet.states.at(served.slot);
+    const inFlight = fleet.inFlight;
+    // An answer in one piece doesn't show where its decoding began, nor do those of others beside it.
+    const isWhole = !served.eventStream;
+    const before = isWhole ? stream.decision.batch : served.batchAtFirst;
+    const after = isWhole ? inFlight.total(served.slot) : inFlight.totalDecoding(served.slot);
+    const own = (before + <f64>after) / 2;
+    const reported = HostRecord.running(at) * this.root.decider.view.freshness(at, now);
+    t.batch = reported > own ? reported : own;
+    // The clock counts prompts as they are sent, and answers as they end: in steady state as many tokens as the batch made.
+    const fromClock = isWhole ? served.clockAtSent : served.clockAtFirst;
+    const inserted = inFlight.clockTokens(served.slot) - fromClock - t.outputTokens;
+    t.othersTokens = Math.max(inserted - own * t.outputTokens, 0);
+  }
+
+  /**
+   * Corrects what is believed of the host's cache. An old prefix that is gone: the cache is smaller than believed. A young one:
+   * it was flushed, and several in a row void all that was noted. Where flushes don't explain the misses either (no hit
+   * follows), ever more misses are asked for: such reports have another meaning.
+   */
+  private learnCapacity(at: usize, d: Decision, reported: f64, clock: f64): void {
+    if (reported > 0) HostRecord.setReportsHits(at, true);
+    if (d.cachedTokens < TELLING_TOKENS || !HostRecord.reportsHits(at)) return;
+    const factor = factorOr1(HostRecord.capacityFactor(at));
+    if (reported >= d.cachedTokens * MISS_SHARE) {
+      HostRecord.setMisses(at, 0);
+      HostRecord.setFlushes(at, 0);
+      HostRecord.setCapacityFactor(at, Math.min(factor * GROW, 1));
+    } else if (d.cachedAge > OLD_SHARE) {
+      HostRecord.setCapacityFactor(at, Math.max(factor * SHRINK, CAPACITY_FACTOR_MIN));
+    } else if (d.cachedAge < YOUNG_SHARE && !(HostRecord.kvUsage(at) > CROWDED_KV)) {
+      const flushes = HostRecord.flushes(at);
+      const misses = HostRecord.misses(at) + 1;
+      HostRecord.setMisses(at, misses);
+      if (misses < FLUSHED_AFTER << min(<u32>flushes, FLUSH_DOUBLINGS)) return;
+      HostRecord.flush(at, clock);
+      HostRecord.setFlushes(at, flushes + 1);
+      HostRecord.setMisses(at, 0);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { Candidates } from "../../policy/candidates";
+import { HostModels } from "../../state/hostmodels";
+import { HostRecord } from "../../state/hostrecord";
+import { MAX_HOSTS } from "../../state/layout";
+import { Fleet } from "./fleet";
+
+/**
+ * What the records of hosts say for choices, taken over when a record, the directory or a tick's conclusions changed: with
+ * hundreds of hosts, reading all records for each request would cost more than the rest of the decision.
+ */
+export class HostFacts {
+  /** By slot: 1 for a host that is known, not unhealthy and not set aside; another needs a closer look. */
+  readonly isSound: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
+  /** When its report was true, and that of its GPU's use, ms; 0 for none. */
+  readonly sampleMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly gpuSampleMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly gpuUtilization: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  /** Requests that it reports, own ones included; NaN unknown. */
+  readonly running: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly waiting: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly joinedMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  readonly pushedBackUntilMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  /** Hosts that name their models. */
+  naming: i32 = 0;
+
+  private isNaming: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
+  /** By slot: version of the record that was taken over; of all, version of the directory, −1 for none. */
+  private seen: StaticArray<u32> = new StaticArray<u32>(MAX_HOSTS);
+  private directory: i64 = -1;
+
+  constructor(private fleet: Fleet) {}
+
+  /** Takes all over at the next `refresh`: what ticks work out, as speeds, has changed. */
+  expire(): void {
+    this.directory = -1;
+  }
+
+  /** Takes over what changed since the last call; into the candidates what they say of a host whoever asks. */
+  refresh(c: Candidates): void {
+    const hosts = this.fleet.hosts;
+    const changes = this.fleet.states.changes;
+    const version = <i64>hosts.version;
+    const isAll = version != this.directory;
+    this.directory = version;
+    for (let slot = 0; slot < hosts.count; slot++) {
+      if (isAll || unchecked(changes[slot]) != unchecked(this.seen[slot])) this.take(c, slot);
+    }
+  }
+
+  /** Takes a host's record over. */
+  take(c: Candidates, slot: i32): void {
+    const fleet = this.fleet;
+    const hosts = fleet.hosts;
+    const at = fleet.states.at(slot);
+    unchecked((this.seen[slot] = fleet.states.changes[slot]));
+    const isHealthy = hosts.isKnown(slot) && !hosts.isUnhealthy(slot);
+    unchecked((this.isSound[slot] = isHealthy && HostRecord.ejectedUntilMs(at) == 0 ? 1 : 0));
+    const sampleMs = HostRecord.sampleMs(at);
+    const isReporting = sampleMs > 0;
+    unchecked((this.sampleMs[slot] = sampleMs));
+    unchecked((this.gpuSampleMs[slot] = HostRecord.gpuSampleMs(at)));
+    unchecked((this.gpuUtilization[slot] = HostRecord.gpuUtilization(at)));
+    unchecked((this.running[slot] = HostRecord.running(at)));
+    unchecked((this.waiting[slot] = HostRecord.waiting(at)));
+    unchecked((this.joinedMs[slot] = HostRecord.joinedMs(at)));
+    unchecked((this.pushedBackUntilMs[slot] = <f64>HostRecord.pushedBackUntilS(at) * 1000));
+    unchecked((c.hash[slot] = hosts.hash(slot)));
+    unchecked((c.turn[slot] = unchecked(fleet.peerLoads.turn[slot])));
+    unchecked((c.running[slot] = isReporting ? HostRecord.othersRunning(at) : NaN));
+    unchecked((c.waiting[slot] = isReporting ? HostRecord.othersWaiting(at) : NaN));
+    unchecked((c.kvUsage[slot] = isReporting ? HostRecord.kvUsage(at) : NaN));
+    unchecked((c.prefillFactor[slot] = unchecked(fleet.speeds.prefill[slot])));
+    unchecked((c.decodeFactor[slot] = unchecked(fleet.speeds.decode[slot])));
+    const isNaming: u8 = HostModels.count(at) > 0 ? 1 : 0;
+    this.naming += <i32>isNaming - <i32>unchecked(this.isNaming[slot]);
+    unchecked((this.isNaming[slot] = isNaming));
+  }
+}

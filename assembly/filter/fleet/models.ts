@@ -1,0 +1,96 @@
+import { Candidates } from "../../policy/candidates";
+import { HostModels, NameKind } from "../../state/hostmodels";
+import { HostStates } from "../../state/hoststates";
+import { MAX_HOSTS } from "../../state/layout";
+
+/** Price of loading an adapter on a server that hasn't it, ms. */
+const LOAD_ADAPTER_MS: f64 = 200;
+/** Price of a server whose base model is another than that of the adapter's holders: the last resort, ms. */
+const OTHER_BASE_MS: f64 = 60000;
+/** Base models of an adapter's holders that are told apart. */
+const BASES: i32 = 8;
+
+/**
+ * Keeps a request to the servers of its model, as far as their reports tell. Servers report the first of the names that they
+ * serve, so a name that nobody reports as a base model excludes nobody; an adapter is preferred where it is loaded.
+ */
+export class Models {
+  private kinds: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
+  private bases: StaticArray<u64> = new StaticArray<u64>(BASES);
+  private baseCount: i32 = 0;
+
+  constructor(private states: HostStates) {}
+
+  /**
+   * Makes hosts unusable, or dearer, that don't serve the model.
+   * @returns how many it made unusable
+   */
+  apply(c: Candidates, model: u64): i32 {
+    let served = false;
+    let adapted = false;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot])) continue;
+      const kind = HostModels.kindOf(this.states.at(slot), model);
+      unchecked((this.kinds[slot] = kind));
+      if (kind == NameKind.Model) served = true;
+      else if (kind != NameKind.None) adapted = true;
+    }
+    if (served) return this.exclude(c);
+    if (adapted) this.charge(c);
+    return 0;
+  }
+
+  private exclude(c: Candidates): i32 {
+    let excluded = 0;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot]) || unchecked(this.kinds[slot]) != NameKind.None) continue;
+      if (HostModels.count(this.states.at(slot)) == 0) continue;
+      unchecked((c.usable[slot] = 0));
+      excluded++;
+    }
+    return excluded;
+  }
+
+  private charge(c: Candidates): void {
+    this.baseCount = 0;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (unchecked(c.usable[slot]) && unchecked(this.kinds[slot]) != NameKind.None) {
+        this.noteBases(this.states.at(slot));
+      }
+    }
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot])) continue;
+      const kind = unchecked(this.kinds[slot]);
+      if (kind == NameKind.LoadedAdapter) continue;
+      const fits = kind != NameKind.None || this.hasBase(this.states.at(slot));
+      unchecked((c.surchargeMs[slot] += fits ? LOAD_ADAPTER_MS : OTHER_BASE_MS));
+    }
+  }
+
+  private noteBases(at: usize): void {
+    const count = HostModels.count(at);
+    for (let i = 0; i < count && this.baseCount < BASES; i++) {
+      const hash = HostModels.hash(at, i);
+      if (HostModels.kind(at, i) != NameKind.Model || this.isBase(hash)) continue;
+      unchecked((this.bases[this.baseCount++] = hash));
+    }
+  }
+
+  private isBase(hash: u64): bool {
+    for (let i = 0; i < this.baseCount; i++) if (unchecked(this.bases[i]) == hash) return true;
+    return false;
+  }
+
+  /** Whether the server has a base model of the adapter's holders, or either side's is unknown. */
+  private hasBase(at: usize): bool {
+    if (this.baseCount == 0) return true;
+    const count = HostModels.count(at);
+    let known = false;
+    for (let i = 0; i < count; i++) {
+      if (HostModels.kind(at, i) != NameKind.Model) continue;
+      known = true;
+      if (this.isBase(HostModels.hash(at, i))) return true;
+    }
+    return !known;
+  }
+}

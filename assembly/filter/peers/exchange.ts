@@ -1,0 +1,309 @@
+import { equalsText, text } from "../../bytes";
+import { BufferType, getBuffer } from "../../host/buffers";
+import { HeaderList, httpCall } from "../../host/calls";
+import { HeaderMap, getHeader } from "../../host/headers";
+import { logWarn } from "../../host/log";
+import { outLen, outPtr } from "../../host/memory";
+import { setEffectiveContext } from "../../host/stream";
+import { Fault, check } from "../../peers/check";
+import { missingShare } from "../../peers/merge";
+import { Head, Kind } from "../../peers/head";
+import { mix } from "../../prefix/hash";
+import { CAS_ATTEMPTS } from "../../state/layout";
+import { noteCasGaveUp } from "../../state/record";
+import { Decision } from "../choice/decision";
+import { Members, Out } from "./members";
+import { Root } from "../root";
+import { PeerTables } from "./peertables";
+import { SentLog } from "./sentlog";
+import { TableCopy } from "./tablecopy";
+import { TICK_MS, Wish } from "../ticker";
+import { UpdateWriter } from "./update";
+
+const METHOD = text(":method");
+const POST = text("POST");
+const PATH = text(":path");
+const AUTHORITY = text(":authority");
+const STATUS = text(":status");
+const OK = text("200");
+const CONFLICT = text("409");
+const CONTENT_TYPE = text("content-type");
+const BYTES = text("application/octet-stream");
+
+/** Something is said at least this often, so that silence means absence well before peers/merge.ts' UNHEARD_MS. */
+const ALIVE_MS: f64 = 250;
+
+/** While requests are held, what the next of them is like is said this often, ms: well within what a turn waits for. */
+const HELD_MS: f64 = 10;
+
+/** A name is given up at most this often, ms. */
+const RENAME_MS: f64 = 1000;
+
+/** A prompt with so much to compute is told whatever the gap: it keeps a server busy for many gaps, and so bounds itself. */
+const AT_ONCE_TOKENS: f64 = 4096;
+
+/**
+ * Tells other gateways what this one does: at once when a request with much to compute is placed, at most once in
+ * `peers.gap_ms`; else with the next message, at latest after ALIVE_MS. Any worker may send: the outbox makes it one voice.
+ */
+export class Exchange {
+  readonly members: Members;
+  private headers: HeaderList = new HeaderList(8, 2048);
+  /** A placement of this worker's waits for the gap to pass. */
+  private isWaiting: bool = false;
+  private renamedMs: f64 = 0;
+  private update: UpdateWriter;
+  private log: SentLog = new SentLog();
+  /** Share of the other gateways that isn't heard, 0..1. */
+  missing: f64 = 0;
+  private copy!: TableCopy;
+  private refusalTold: bool = false;
+
+  constructor(
+    private root: Root,
+    private peers: PeerTables,
+  ) {
+    this.members = new Members(root.config.peers.hosts, peers.members);
+    this.update = new UpdateWriter(root, peers);
+    this.copy = new TableCopy(root, this, peers);
+  }
+
+  /** A request, or another gateway's message, came to this worker. */
+  serve(): void {
+    this.copy.serves = true;
+  }
+
+  /** Gateways besides this one. */
+  get others(): i32 {
+    return this.members.others(this.peers.outbox.self);
+  }
+
+  /**
+   * A request was sent to a host.
+   * @param known deepest boundary that the host was known to have, −1 for none
+   * @param context the stream's id, which host calls act on
+   */
+  placed(d: Decision, slot: i32, known: i32, context: u32, nowMs: f64): void {
+    if (this.members.count == 0) return;
+    const size = this.update.describe(d, slot, known);
+    const peers = this.root.config.peers;
+    const uncached = d.promptTokens - d.cachedTokens;
+    const isUrgent = uncached >= <f64>peers.pushTokens;
+    const outbox = this.peers.outbox;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      if (!outbox.open()) return;
+      const isRoom = size == 0 || outbox.append(this.update.placement, size);
+      const isFree = uncached >= AT_ONCE_TOKENS || this.gapMs(nowMs) <= 0;
+      if (!isRoom || (isUrgent && isFree)) {
+        const length = this.update.write(nowMs);
+        if (!isRoom) outbox.append(this.update.placement, size);
+        if (!outbox.commit()) continue;
+        setEffectiveContext(this.root.id);
+        this.tell(length, nowMs);
+        setEffectiveContext(context);
+        return;
+      }
+      if (size > 0 && !outbox.commit()) continue;
+      if (isUrgent) this.wait(this.gapMs(nowMs));
+      return;
+    }
+    noteCasGaveUp();
+  }
+
+  /** A request that was told at once has its first token, or left its host: that is told as soon. */
+  progressed(uncachedTokens: f64, context: u32, nowMs: f64): void {
+    if (this.members.count == 0 || uncachedTokens < <f64>this.root.config.peers.pushTokens) return;
+    if (!this.peers.outbox.open()) return;
+    const leftMs = this.gapMs(nowMs);
+    setEffectiveContext(this.root.id);
+    if (leftMs > 0 || !this.push(nowMs)) this.wait(leftMs);
+    setEffectiveContext(context);
+  }
+
+  /** Requests are held: said with the next message, within HELD_MS. */
+  held(nowMs: f64): void {
+    const outbox = this.peers.outbox;
+    if (this.members.count == 0 || this.isWaiting || !outbox.open()) return;
+    const sinceMs = nowMs - outbox.pushedMs;
+    this.wait(sinceMs < 0 ? 1 : Math.max(HELD_MS - sinceMs, this.gapMs(nowMs)));
+  }
+
+  /** Time has passed: what waited may go. */
+  tick(nowMs: f64): void {
+    if (!this.isWaiting) return;
+    const outbox = this.peers.outbox;
+    if (!outbox.open()) {
+      this.rest();
+      return;
+    }
+    const leftMs = this.gapMs(nowMs);
+    if (leftMs > 0) this.wait(leftMs);
+    else if (this.push(nowMs)) this.rest();
+  }
+
+  /** The slow tick: says that this gateway is here, and looks who else is. */
+  slowTick(nowMs: f64): void {
+    const outbox = this.peers.outbox;
+    const members = this.members;
+    members.refresh();
+    members.expire(nowMs, <f64>this.root.config.peers.timeoutMs);
+    if (!outbox.open()) this.enter(nowMs);
+    this.copy.tick(nowMs);
+    const silentMs = nowMs - outbox.pushedMs;
+    if (members.count > 0 && (silentMs >= ALIVE_MS || silentMs < 0)) this.push(nowMs);
+    const heard = this.root.fleet.peerLoads.believed;
+    this.root.fleet.peerLoads.takeTurns(outbox.gateway);
+    const others = this.others;
+    const missing = missingShare(others, heard);
+    this.missing = others > 0 ? missing : 0;
+    this.root.decider.setMissing(missing);
+  }
+
+  /** The answer, or failure, of a call; false where it wasn't one of these. */
+  answered(token: u32, headerCount: i32, bodySize: i32, nowMs: f64): bool {
+    const isRead = headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS);
+    const isOk = isRead && equalsText(outPtr, outLen, OK);
+    // It came before, if its answer did not: as good as taken.
+    const isKnown = isRead && equalsText(outPtr, outLen, CONFLICT);
+    if (this.copy.answered(token, isOk, bodySize, nowMs)) return true;
+    const out = this.members.answered(token);
+    if (!out) return false;
+    const isTaken = isKnown || (isOk && this.readAnswer(out, bodySize, nowMs));
+    this.members.judge(out.member, isTaken);
+    if (!isTaken) this.failed(out, nowMs);
+    // Not even sent twice: somebody else speaks under this name.
+    if (isKnown && !out.isRepeat) this.rename(nowMs);
+    return true;
+  }
+
+  /** Draws another name. */
+  private rename(nowMs: f64): void {
+    const outbox = this.peers.outbox;
+    if (nowMs - this.renamedMs < RENAME_MS && nowMs >= this.renamedMs) return;
+    if (!outbox.open()) return;
+    this.renamedMs = nowMs;
+    outbox.gateway = newName(nowMs);
+    outbox.commit();
+  }
+
+  /** A message may be lost: sends it once more. Its own number and time tell what of it still counts. */
+  private failed(out: Out, nowMs: f64): void {
+    this.root.stats.peerFailures.add(1);
+    const members = this.members;
+    if (out.isRepeat || out.member >= members.count || members.isFailing(out.member)) return;
+    const at = this.log.find(out.kept);
+    if (at == 0) return;
+    const kept = out.kept;
+    const again = this.send(out.member, at, out.length, nowMs);
+    if (!again) return;
+    again.kept = kept;
+    again.isRepeat = true;
+  }
+
+  private readAnswer(out: Out, size: i32, nowMs: f64): bool {
+    if (!getBuffer(BufferType.CallResponseBody, 0, size)) return false;
+    const at = outPtr;
+    if (check(at, outLen) != Fault.None || Head.kind(at) != Kind.Taken) return false;
+    const gateway = Head.gateway(at);
+    if (gateway == this.peers.outbox.gateway) this.noteSelf(out.member);
+    else {
+      this.members.prove(out.member);
+      this.peers.heard.measure(gateway, Head.sentMs(at), out.sentMs, nowMs);
+    }
+    return true;
+  }
+
+  /** One of the members is this Envoy itself. */
+  private noteSelf(member: i32): void {
+    const outbox = this.peers.outbox;
+    if (member >= this.members.count || !outbox.open()) return;
+    outbox.self = this.members.hash(member);
+    // A collision is no matter: it answers again.
+    outbox.commit();
+  }
+
+  /** Draws this Envoy's name, once for all workers. */
+  private enter(nowMs: f64): void {
+    const outbox = this.peers.outbox;
+    const name = newName(nowMs);
+    outbox.gateway = name;
+    outbox.commit();
+    outbox.open();
+  }
+
+  /** Ms that a message must still wait for; of a clock that was set back nothing is waited for. */
+  private gapMs(nowMs: f64): f64 {
+    const passedMs = nowMs - this.peers.outbox.pushedMs;
+    return passedMs < 0 ? 0 : <f64>this.root.config.peers.gapMs - passedMs;
+  }
+
+  private wait(ms: f64): void {
+    this.isWaiting = true;
+    const periodMs = <u32>Math.ceil(Math.max(ms, 1));
+    this.root.ticker.want(Wish.Exchange, min(periodMs, TICK_MS));
+  }
+
+  private rest(): void {
+    this.isWaiting = false;
+    this.root.ticker.want(Wish.Exchange, TICK_MS);
+  }
+
+  /** Sends what is new, unless another worker just did. */
+  private push(nowMs: f64): bool {
+    const length = this.update.write(nowMs);
+    if (!this.peers.outbox.commit()) return false;
+    this.tell(length, nowMs);
+    return true;
+  }
+
+  /** Sends the message to each gateway that may be told now. */
+  private tell(length: i32, nowMs: f64): void {
+    const members = this.members;
+    const self = this.peers.outbox.self;
+    const kept = this.log.keep(this.update.at, length);
+    for (let i = 0; i < members.count; i++) {
+      if ((self != 0 && members.hash(i) == self) || !members.mayTell(i, nowMs)) continue;
+      const out = this.send(i, this.update.at, length, nowMs);
+      if (out) out.kept = kept;
+    }
+  }
+
+  /** A call to a gateway; returns its token, 0 where Envoy refused it. */
+  call(member: i32, ptr: usize, length: i32): u32 {
+    const config = this.root.config;
+    const headers = this.headers;
+    const address = this.members.address(member);
+    headers.reset();
+    headers.addText(METHOD, POST);
+    headers.addText(PATH, config.peers.path);
+    headers.addText(AUTHORITY, address);
+    headers.addText(config.routing.header, address);
+    headers.addText(CONTENT_TYPE, BYTES);
+    return httpCall(config.peers.cluster, headers, ptr, length, config.peers.timeoutMs);
+  }
+
+  private send(member: i32, ptr: usize, length: i32, nowMs: f64): Out | null {
+    const stats = this.root.stats;
+    const token = this.call(member, ptr, length);
+    const status = outLen;
+    const out = this.members.told(member, token, nowMs);
+    if (out) {
+      out.length = length;
+      stats.peerSent.add(1);
+      stats.peerBytesSent.add(<i64>length);
+      return out;
+    }
+    stats.peerFailures.add(1);
+    if (this.refusalTold) return null;
+    this.refusalTold = true;
+    logWarn(
+      `warmroute: peers.cluster: Envoy refused the call (status ${status}); expected the name of a cluster in its configuration`,
+    );
+    return null;
+  }
+}
+
+/** A gateway's name: drawn, so that no two are alike. */
+function newName(nowMs: f64): u64 {
+  return mix(<u64>(nowMs * 1000), reinterpret<u64>(Math.random()));
+}

@@ -1,0 +1,138 @@
+import { Fault, check, entriesOf, placementsOf } from "../../peers/check";
+import { Head, Kind } from "../../peers/head";
+import { Placement } from "../../peers/placement";
+import { HEAD_BYTES, MAX_MESSAGE, PAGE_ENTRY } from "../../peers/wire";
+import { MAX_HOSTS } from "../../state/layout";
+import { Exchange } from "./exchange";
+import { PeerTables } from "./peertables";
+import { Root } from "../root";
+
+/** Entries of a page: what a worker writes, and another takes over, in a millisecond or two. */
+const PAGE_ENTRIES: i32 = 1024;
+
+/** Takes other gateways' messages over into the tables that all workers share. */
+export class Hearing {
+  private buffer: StaticArray<u8> = new StaticArray<u8>(MAX_MESSAGE);
+  answerBytes: i32 = 0;
+
+  constructor(
+    private root: Root,
+    private exchange: Exchange,
+    private peers: PeerTables,
+  ) {}
+
+  /** Address of the answer to the last message. */
+  get answer(): usize {
+    return changetype<usize>(this.buffer);
+  }
+
+  /** A message; after `None` there is an answer to it. */
+  take(at: usize, size: i32, nowMs: f64): Fault {
+    this.exchange.serve();
+    const root = this.root;
+    const stats = root.stats;
+    stats.peerReceived.add(1);
+    stats.peerBytesReceived.add(<i64>size);
+    const fault = this.judge(at, size, nowMs);
+    if (fault != Fault.None) stats.peerDropped(fault);
+    return fault;
+  }
+
+  private judge(at: usize, size: i32, nowMs: f64): Fault {
+    const fault = check(at, size);
+    if (fault != Fault.None) return fault;
+    const kind = Head.kind(at);
+    if (kind != Kind.Update && kind != Kind.Ask) return Fault.Garbled;
+    const outbox = this.peers.outbox;
+    if (!outbox.open()) return Fault.Crowded;
+    const own = outbox.gateway;
+    if (kind == Kind.Ask) {
+      this.writePage(Head.cursor(at), own, nowMs);
+      return Fault.None;
+    }
+    // One of the members that discovery names is this gateway itself.
+    if (Head.gateway(at) != own) {
+      const taken = this.peers.heard.take(at, nowMs);
+      if (taken != Fault.None) return taken;
+      this.takePlacements(at, nowMs);
+    }
+    Head.write(this.answer, Kind.Taken, own);
+    Head.setSentMs(this.answer, nowMs);
+    this.answerBytes = HEAD_BYTES;
+    return Fault.None;
+  }
+
+  /** Answers with what is alive in the location table from a bucket on. */
+  private writePage(cursor: u32, own: u64, nowMs: f64): void {
+    const root = this.root;
+    const hosts = root.fleet.hosts;
+    const pages = this.peers.pages;
+    const at = this.answer;
+    Head.write(at, Kind.Page, own);
+    Head.setSentMs(at, nowMs);
+    Head.setHosts(at, hosts.count);
+    for (let slot = 0; slot < hosts.count; slot++) {
+      store<u64>(at + <usize>(HEAD_BYTES + slot * 8), hosts.hash(slot));
+    }
+    root.fleet.look(nowMs);
+    root.decider.view.caches.setClocks();
+    pages.write(entriesOf(at), PAGE_ENTRIES, cursor);
+    Head.setCount(at, pages.count);
+    Head.setCursor(at, pages.next);
+    this.answerBytes = HEAD_BYTES + hosts.count * 8 + pages.count * PAGE_ENTRY;
+  }
+
+  /** Notes where others' requests went, as if they were own choices. */
+  private takePlacements(at: usize, nowMs: f64): void {
+    const count = Head.placements(at);
+    if (count == 0) return;
+    const root = this.root;
+    const locations = root.fleet.locations;
+    const slots = this.peers.heard.slots;
+    root.fleet.peerLoads.refresh(nowMs);
+    root.decider.view.caches.setClocks();
+    let place = placementsOf(at);
+    for (let i = 0; i < count; i++) {
+      const position = Placement.host(place);
+      const slot = position < MAX_HOSTS ? unchecked(slots[position]) : -1;
+      if (slot >= 0) {
+        const ids = Placement.ids(place);
+        const cached = Placement.cachedTokens(place);
+        if (cached > 0 && ids > 0) {
+          const stamp = locations.stampOf(Placement.id(place, 0), slot);
+          if (!isNaN(stamp)) {
+            root.decider.renewals.note(slot, stamp, unchecked(locations.clock[slot]), cached);
+          }
+        }
+        for (let n = 0; n < ids; n++) {
+          locations.learn(Placement.id(place, n), slot, n == 0 && Placement.isFork(place));
+        }
+        const length = Placement.chainLength(place);
+        const conversation = Placement.conversation(place);
+        const anyModel = Placement.anyModel(place);
+        if (conversation != 0) locations.move(conversation, slot, length);
+        if (anyModel != 0) locations.move(anyModel, slot, length);
+      }
+      place += <usize>Placement.size(place);
+    }
+    root.fleet.publishLocations(nowMs);
+    root.fleet.row.publish(nowMs);
+  }
+}
+
+const hearings = new Map<string, Hearing>();
+
+/** Says who hears for a namespace in this VM: the filter that routes. */
+export function setHearing(namespace: string, hearing: Hearing): void {
+  hearings.set(namespace, hearing);
+}
+
+/** Takes that back, if it is still so. */
+export function endHearing(namespace: string, hearing: Hearing): void {
+  if (hearings.has(namespace) && hearings.get(namespace) == hearing) hearings.delete(namespace);
+}
+
+/** Who hears for a namespace, null for nobody. */
+export function hearingOf(namespace: string): Hearing | null {
+  return hearings.has(namespace) ? hearings.get(namespace) : null;
+}

@@ -1,0 +1,83 @@
+import { RoutingMode } from "../../config/config";
+import { HeaderMap, setHeader } from "../../host/headers";
+import { Decision } from "../choice/decision";
+import { hedge } from "./hedge";
+import { Root } from "../root";
+import { Stream } from "../stream";
+
+/** The list of hosts at its longest. */
+const SCRATCH_BYTES: i32 = 2048;
+const scratch: usize = heap.alloc(SCRATCH_BYTES);
+
+/** From a decision to a server: the header that carries the choice, and the request's place in tables and counts. */
+export class Dispatcher {
+  constructor(private root: Root) {}
+
+  /** Sets the header that carries the choice, and counts the request on its host. */
+  dispatch(stream: Stream, now: f64): void {
+    const root = this.root;
+    const config = root.config;
+    const d = stream.decision;
+    root.tries++;
+    stream.served.sentMs = now;
+    root.tenants.note(stream.ticket.tenant, d.workMs(config.cost.decodeMsPerSequence));
+    if (d.choice.count == 0 || config.routing.mode != RoutingMode.Enforce) return;
+    const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
+    const slot = d.choice.slots[0];
+    if (setHeader(HeaderMap.Request, config.routing.header, scratch, length)) {
+      this.place(stream, slot, root.fleet.locations.depth[slot], now);
+      root.health.sent(slot, now);
+      if (!hedge(d, <f64>config.health.silenceMs)) root.stats.internalErrors.add(1);
+    } else {
+      root.stats.internalErrors.add(1);
+      d.choice.count = 0;
+    }
+  }
+
+  /**
+   * Notes where a request goes, counts it there, and tells other gateways.
+   * @param known deepest boundary that the host is known to have, −1 for none
+   */
+  place(stream: Stream, slot: i32, known: i32, now: f64): void {
+    this.root.decider.place(stream.decision, slot, known, now);
+    this.count(stream, slot, now);
+    this.root.placed(stream, slot, known, now);
+  }
+
+  /** Counts a request as waiting for its first token on a host. */
+  private count(stream: Stream, slot: i32, now: f64): void {
+    const served = stream.served;
+    const d = stream.decision;
+    const fleet = this.root.fleet;
+    const hosts = fleet.hosts;
+    if (!hosts.isKnown(slot)) {
+      served.slot = -1;
+      return;
+    }
+    served.slot = slot;
+    served.generation = hosts.generation(slot);
+    served.waiting = true;
+    served.workMs = d.prefillMs;
+    const inFlight = fleet.inFlight;
+    served.waitingBefore = <f64>inFlight.totalWaiting(slot);
+    const sinceMs = inFlight.othersNewestMs(slot, now);
+    const inserted = Math.max(d.promptTokens - d.cachedTokens, 0);
+    fleet.account.sent(slot, d.prefillMs, inserted, d.isStream, sinceMs, now);
+    served.clockAtSent = inFlight.clockTokens(slot);
+  }
+
+  /** Writes the list of chosen hosts, best first, comma between; returns its length. */
+  writeChoice(d: Decision, into: usize, capacity: i32): i32 {
+    const hosts = this.root.fleet.hosts;
+    let length = 0;
+    for (let i = 0; i < d.choice.count; i++) {
+      const slot = unchecked(d.choice.slots[i]);
+      const size = hosts.addressLen(slot);
+      if (!hosts.isKnown(slot) || length + size + 1 > capacity) continue;
+      if (length > 0) store<u8>(into + length++, 0x2c);
+      memory.copy(into + length, hosts.addressPtr(slot), size);
+      length += size;
+    }
+    return length;
+  }
+}
