@@ -39,6 +39,7 @@ export class HostDirectory {
       keys.single("hosts"),
       DIRECTORY_HEAD + MAX_HOSTS * DIRECTORY_RECORD,
     );
+    this.record.create();
   }
 
   /** Copies the shared directory; called at ticks and before each change. */

@@ -28,6 +28,7 @@ export class Lease {
     private instance: u64,
   ) {
     this.record = new SharedRecord(keys.single(kind), BYTES);
+    this.record.create();
   }
 
   /** Whether this VM holds the lease now; takes or renews it as needed. Call at each tick. */

@@ -24,6 +24,7 @@ export class MemberList {
 
   constructor(keys: Keys) {
     this.record = new SharedRecord(keys.single("members"), HEAD + MAX_PEERS * ITEM);
+    this.record.create();
   }
 
   /** Copies the shared list. False: there is none. */

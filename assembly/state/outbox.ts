@@ -38,6 +38,7 @@ export class Outbox {
       keys.single("outbox"),
       HEAD + MAX_HOSTS * SENT_BYTES + PENDING_BYTES,
     );
+    this.record.create();
   }
 
   /** Reads it, as the base of a change. False: nobody has written it yet. */

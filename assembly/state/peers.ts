@@ -72,6 +72,7 @@ export class PeerTable {
     this.key = key;
     this.record = new SharedRecord(key, HEAD + MAX_HOSTS * BOX);
     this.marks = new SharedRecord(keys.single("peermarks"), 4 + MAX_PEERS * 4);
+    this.marks.create();
   }
 
   /** Takes over the rows of an update that was checked; `slots` then says where its hosts are. */

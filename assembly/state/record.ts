@@ -3,6 +3,9 @@ import { SharedResult, getShared, setShared } from "../host/shareddata";
 import { outCas, outLen, outPtr } from "../host/memory";
 import { LAYOUT_VERSION } from "./layout";
 
+/** A value without a layout version is read as absent. */
+const BLANK_BYTES: i32 = 4;
+
 /** Compare-and-sets that ran out of attempts since this VM started; the root publishes it as an internal error. */
 export let casGaveUp: u64 = 0;
 
@@ -32,6 +35,16 @@ export class SharedRecord {
   ) {
     this.bytes = heap.alloc(capacity);
     memory.fill(this.bytes, 0, capacity);
+  }
+
+  /**
+   * Makes sure that there is a value to compare with. A compare-and-set against nothing is none: of two workers that write a
+   * first value at the same moment both would succeed, and one change be lost. Envoy configures the filter on its main thread
+   * before there are workers, so that what every VM makes sure of when it is configured is there for all of them.
+   */
+  create(): void {
+    if (getShared(this.key) != SharedResult.NotFound) return;
+    setShared(this.key, this.bytes, BLANK_BYTES, 0);
   }
 
   /** Reads the shared value; false when absent, of another layout version or too long (the local copy is then all zero). */

@@ -24,6 +24,7 @@ export class NamedTenants {
 
   constructor(keys: Keys) {
     this.record = new SharedRecord(keys.single("tenants"), HEAD + NAMED_TENANTS * 8);
+    this.record.create();
   }
 
   /** Copies the shared list. */

@@ -83,3 +83,19 @@ export function recordOf(gateway: Gateway, address: string): HostRecord {
 export function knownHosts(gateway: Gateway, candidates: readonly string[]): string[] {
   return candidates.filter((address) => slotOf(gateway, address) >= 0);
 }
+
+/**
+ * Lets others act at the moment between the last read of a shared value and its writing, as workers of one Envoy do that run
+ * at the same time: before the first write of that kind that follows.
+ */
+export function betweenReadAndWrite(gateway: Gateway, kind: string, act: () => void): void {
+  const shared = gateway.host.shared("warmroute");
+  const set = shared.set.bind(shared);
+  shared.set = (key, bytes, cas) => {
+    if (!key.startsWith(`${PREFIX}${kind}`)) return set(key, bytes, cas);
+    shared.set = set;
+    const kept = Buffer.from(bytes);
+    act();
+    return set(key, kept, cas);
+  };
+}

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Root } from "../host/vm.ts";
 import { question } from "./busy.ts";
 import { type Exchange, Gateway, type GatewayOptions, hostNames } from "./gateway.ts";
+import { betweenReadAndWrite } from "./records.ts";
 
 const PREFIX = "warmroute.tenant_work_ms_total.tenant.";
 
@@ -85,4 +87,21 @@ test("without a tenant header nothing is told of tenants", () => {
   gateway.host.advance(6000);
   assert.equal(exchange.debug("tenant"), undefined);
   assert.deepEqual([...works(gateway)], [["other", 0]]);
+});
+
+test("two workers that name the first tenants at the same moment name both, each with its own work", () => {
+  const gateway = gatewayOf({ workers: 2 });
+  const [first, second] = gateway.roots as [Root, Root];
+  for (let i = 0; i < 60; i++) gateway.send(question(), { worker: i % 2 }).answer();
+  gateway.host.advance(500);
+  for (let i = 0; i < 60; i++) ask(gateway, `tenant ${i % 2}`, i % 2);
+  gateway.clock.advance(6000);
+  betweenReadAndWrite(gateway, "tenants", () => second.tick());
+  first.tick();
+  gateway.host.advance(500);
+  const names = [0, 1].map((i) => ask(gateway, `tenant ${i}`, 1).debug("tenant") ?? "");
+  for (let i = 0; i < 29; i++) ask(gateway, "tenant 0", 1);
+  gateway.host.advance(6000);
+  const [work0 = 0, work1 = 0] = names.map((name) => works(gateway).get(name));
+  assert.ok(Math.abs(work0 / work1 - 60 / 31) < 0.05, `${work0} and ${work1} ms`);
 });
