@@ -3,6 +3,7 @@ import test, { after } from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { type Fleet, startServers } from "../llm/fleet.ts";
 import { type Answer, type Configuration, gateway, post, send } from "./harness.ts";
+import { known, STATUS } from "./known.ts";
 import { until, wait } from "./until.ts";
 
 /** One sequence runs at a time in each server, for 200 ms or so; two that wait are too many. */
@@ -16,10 +17,10 @@ async function busyServers(
   const metrics = { source: "hosts", interval_ms: 100, timeout_ms: 90, stale_after_ms: 2000 };
   const envoy = await gateway(
     fleet.addresses,
-    { metrics, admission: { max_waiting: 2, ...admission } },
+    { metrics, admission: { max_waiting: 2, ...admission }, status: STATUS },
     { workers },
   );
-  await wait(500);
+  await known(envoy, "reports", (hosts) => hosts.every(({ waiting }) => waiting === 0));
   return { fleet, envoy };
 }
 
@@ -32,7 +33,7 @@ function question(tokens = 25): Record<string, unknown> {
 
 const sum = async (envoy: EnvoyProcess, name: string) => (await envoy.stats()).sum(name);
 
-/** Keeps the servers busy for some seconds, and waits until they say so. */
+/** Keeps the servers busy for some seconds, and waits until all workers know. */
 async function occupy(
   envoy: EnvoyProcess,
   count: number,
@@ -40,7 +41,7 @@ async function occupy(
 ): Promise<Promise<Answer>[]> {
   const open: Promise<Answer>[] = [];
   for (let i = 0; i < count; i++) open.push(post(envoy.port, question(tokens)));
-  await wait(400);
+  await known(envoy, "full servers", (hosts) => hosts.every(({ waiting }) => Number(waiting) >= 2));
   return open;
 }
 
@@ -91,7 +92,7 @@ test("a full queue answers 429 as documented; high priorities take the place of 
   const low = Array.from({ length: 8 }, () =>
     post(envoy.port, question(), { headers: { "x-warmroute-priority": "low" } }),
   );
-  await wait(200);
+  await until("a full queue", async () => (await sum(envoy, "warmroute_queue_length")) === 2);
   const high = post(envoy.port, question(), { headers: { "x-warmroute-priority": "high" } });
   const answers = await Promise.all(low);
   const refused = answers.filter(({ status }) => status === 429);

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import test, { after } from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { type Answer, gateway, post, send } from "./harness.ts";
+import { known, STATUS } from "./known.ts";
 import { WatchedListener } from "./listener.ts";
 import { until, wait } from "./until.ts";
 
@@ -58,6 +59,12 @@ async function puppet(): Promise<Puppet> {
   return self;
 }
 
+/** Waits until every worker knows how many requests each server has waiting. */
+const reported = (envoy: EnvoyProcess, ...waiting: number[]) =>
+  known(envoy, `reports of ${waiting}`, (hosts) =>
+    hosts.every((host, i) => host.waiting === waiting[i]),
+  );
+
 const METRICS = { source: "hosts", interval_ms: 100, timeout_ms: 90, stale_after_ms: 20_000 };
 
 let serial = 0;
@@ -98,9 +105,13 @@ function inversions(priorities: number[]): number {
 test("5,000 held by 4 workers: bounded memory, served by priority, leavers and all", async () => {
   const server = await puppet();
   const admission = { queue_limit: 5200, queue_timeout_ms: 80_000 };
-  const envoy = await gateway([server.address], { metrics: METRICS, admission }, { workers: 4 });
+  const envoy = await gateway(
+    [server.address],
+    { metrics: METRICS, admission, status: STATUS },
+    { workers: 4 },
+  );
   server.waiting = 100;
-  await wait(500);
+  await reported(envoy, 100);
   const before = residentBytes(envoy);
   const open: Promise<Answer>[] = [];
   for (let i = 0; i < 5000; i++) {
@@ -130,12 +141,12 @@ test("a listener update while requests are held: each is served, nothing is left
   const listener = new WatchedListener();
   const envoy = await gateway(
     [server.address],
-    { metrics: METRICS, admission: { queue_timeout_ms: 60_000 } },
+    { metrics: METRICS, admission: { queue_timeout_ms: 60_000 }, status: STATUS },
     { workers: 4, edit: listener.edit, drainSeconds: 60 },
   );
   await until("the listener", async () => (await ask(envoy).catch(() => null))?.status === 200);
   server.waiting = 100;
-  await wait(500);
+  await reported(envoy, 100);
   const held = Array.from({ length: 40 }, () => ask(envoy));
   await until("all held", async () => (await sum(envoy, "warmroute_queue_length")) === 40);
   listener.replace('"queue_timeout_ms":60000', '"queue_timeout_ms":50000');
@@ -152,9 +163,13 @@ test("4 workers: reports that grew stale don't mean full: what was held goes, an
   const server = await puppet();
   const metrics = { ...METRICS, stale_after_ms: 3000 };
   const admission = { queue_timeout_ms: 80_000 };
-  const envoy = await gateway([server.address], { metrics, admission }, { workers: 4 });
+  const envoy = await gateway(
+    [server.address],
+    { metrics, admission, status: STATUS },
+    { workers: 4 },
+  );
   server.waiting = 100;
-  await wait(500);
+  await reported(envoy, 100);
   const held = Array.from({ length: 20 }, () => ask(envoy));
   await until("all held", async () => (await sum(envoy, "warmroute_queue_length")) === 20);
   server.isSilent = true;
@@ -210,14 +225,14 @@ test("tenants' work has a label of its own, by which the access log knows them t
 test("a server's 429 with retry-after is tried elsewhere, and passed on when all say so", async () => {
   const servers = [await puppet(), await puppet()] as [Puppet, Puppet];
   const hosts = servers.map(({ address }) => address);
-  const configuration = { metrics: METRICS, status: { path: "/warmroute" } };
+  const configuration = { metrics: METRICS, status: STATUS };
   const envoy = await gateway(hosts, configuration, { workers: 1 });
   const usable = async () => {
-    const answer = await send({ port: envoy.port, path: "/warmroute.json", method: "GET" });
+    const answer = await send({ port: envoy.port, path: `${STATUS.path}.json` });
     const { hosts } = JSON.parse(`${answer.body}`) as { hosts: { usable: boolean }[] };
     return hosts.map((host) => host.usable);
   };
-  await wait(500);
+  await reported(envoy, 0, 0);
   servers[0].status = 429;
   let sent = 0;
   // Each time it is left alone for a second or two, then asked again: back-pressure, never a failure.

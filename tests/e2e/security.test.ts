@@ -8,6 +8,7 @@ import { gzipSync } from "node:zlib";
 import { ROOT } from "../../tools/paths.ts";
 import { gateway, post, type RequestOptions, send, sinks } from "./harness.ts";
 import type { Sink } from "./sink.ts";
+import { until } from "./until.ts";
 
 const hostsOf = (upstreams: Sink[]) => upstreams.map(({ host }) => host);
 const ROUTING = "x-gateway-destination-endpoint";
@@ -155,7 +156,8 @@ test("statistics have as many names as there are hosts, whatever clients send", 
         .map(({ name, labels }) => `${name}${JSON.stringify(labels)}`),
     ).size;
   await post(envoy.port, chat("Hello"));
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  const inFlight = async () => (await envoy.stats()).find("warmroute_in_flight");
+  await until("each host's", async () => (await inFlight()).length === upstreams.length);
   const before = await names();
   for (let i = 0; i < 100; i++) {
     const body = chat(`Q ${i}`, { model: `model-${i}`, user: `user-${i}` });
