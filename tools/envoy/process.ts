@@ -31,6 +31,8 @@ export interface EnvoyOptions extends Omit<BootstrapOptions, "listenerPort" | "a
   edit?: (yaml: string) => string;
   /** Further arguments for Envoy. */
   args?: string[];
+  /** Environment variables beside those of this process. */
+  env?: Record<string, string>;
   /** How long what is replaced may go on with its streams, in seconds; 1 by default. */
   drainSeconds?: number;
   /** Takes part in hot restarts: several Envoys with one `baseId`, each with the next `epoch` (0, 1, …). None by default. */
@@ -109,7 +111,10 @@ export class EnvoyProcess {
     ];
     const pinned = options.core === undefined ? [] : ["taskset", "-c", String(options.core)];
     const [command = "", ...rest] = tethered([...pinned, envoy.command, ...args]);
-    this.#child = spawn(command, rest, { stdio: ["ignore", "ignore", "pipe"] });
+    this.#child = spawn(command, rest, {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, ...options.env },
+    });
     this.#child.stderr?.on("data", (chunk) => {
       this.#stderr += chunk;
     });
