@@ -305,7 +305,7 @@ export class HostRecord {
     store<f32>(at + 152, <f32>running);
     store<f32>(at + 156, <f32>waiting);
   }
-  /** It asked to be sent nothing until then (429 or 503 with `retry-after`): seconds since 1970, 0 for not. */
+  /** It asked to be sent nothing until then (429 or 503 with `retry-after`): seconds of our clock, 0 for not. */
   @inline
   static pushedBackUntilS(at: usize): u32 {
     return load<u32>(at + 124);

@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import test, { after } from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
+import { buildClock, WallClock } from "./clock.ts";
 import { type Answer, gateway, post, send } from "./harness.ts";
 import { known, STATUS } from "./known.ts";
 import { WatchedListener } from "./listener.ts";
@@ -158,6 +159,39 @@ test("a listener update while requests are held: each is served, nothing is left
   for (const answer of await Promise.all([...held, ...late])) assert.equal(answer.status, 200);
   await settled(envoy);
 });
+
+const skip = buildClock() ?? false;
+
+for (const byMs of [3_600_000, -3_600_000]) {
+  test(`the machine's clock is set by ${byMs} ms: who is held is held no longer or shorter, and reports count`, {
+    skip,
+  }, async () => {
+    const server = await puppet();
+    const clock = new WallClock(0);
+    const admission = { queue_timeout_ms: 2000 };
+    const envoy = await gateway(
+      [server.address],
+      { metrics: METRICS, admission, status: STATUS },
+      { workers: 2, env: clock.env },
+    );
+    server.waiting = 100;
+    await reported(envoy, 100);
+    const held = Array.from({ length: 8 }, () => ask(envoy));
+    await wait(300);
+    clock.set(byMs);
+    for (const { status, headers } of await Promise.all(held)) {
+      assert.equal(status, 429);
+      assert.equal(headers["x-warmroute-reason"], "queue_timeout");
+      assert.ok(Number(headers["x-warmroute-queued-ms"]) >= 2000);
+    }
+    server.waiting = 0;
+    await reported(envoy, 0);
+    assert.equal((await ask(envoy)).status, 200);
+    const date = Date.parse(String((await envoy.accessLog(9)).at(-1)?.time));
+    assert.ok(Math.abs(date - Date.now() - byMs) < 600_000, "Envoy's wall clock followed");
+    await settled(envoy);
+  });
+}
 
 test("4 workers: reports that grew stale don't mean full: what was held goes, and what comes (BC-34)", async () => {
   const server = await puppet();

@@ -1,6 +1,6 @@
 import { type Bytes, LOG_LEVELS, type LogLevel, toText } from "./abi.ts";
 import type { Call } from "./calls.ts";
-import { type Clock, ManualClock } from "./clock.ts";
+import { type Clock, ManualClock, msToNs } from "./clock.ts";
 import { type Context, VmTrap } from "./guest.ts";
 import { Metrics } from "./metrics.ts";
 import { Queues } from "./queues.ts";
@@ -66,6 +66,8 @@ export class Host {
   readonly logLevel: number;
   readonly onCall: ((call: Call) => void) | undefined;
   readonly property: PropertyResolver | undefined;
+  /** How far the wall clock was set forward or back; what doesn't follow it goes on. */
+  wallAheadMs = 0;
   /** Callbacks under way. */
   depth = 0;
   /** Instances of modules made so far. */
@@ -90,6 +92,11 @@ export class Host {
     this.onCall = options.onCall;
     this.property = options.property;
     this.queues = new Queues((root, token) => this.wakes.push({ root, token }));
+  }
+
+  /** The wall clock, ns since 1970. */
+  wallNs(): bigint {
+    return this.clock.now() + msToNs(this.wallAheadMs);
   }
 
   createVm(module: WebAssembly.Module, options: VmOptions = {}): Vm {

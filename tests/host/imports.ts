@@ -85,7 +85,7 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       return Status.Ok;
     },
     proxy_get_log_level: (cell: number) => guest.writeU32(cell, host.logLevel),
-    proxy_get_current_time_nanoseconds: (cell: number) => guest.writeU64(cell, clock.now()),
+    proxy_get_current_time_nanoseconds: (cell: number) => guest.writeU64(cell, host.wallNs()),
     proxy_set_tick_period_milliseconds(periodMs: number) {
       guest.effective?.root.setTickPeriod(periodMs >>> 0);
       return Status.Ok;

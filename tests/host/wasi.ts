@@ -2,6 +2,11 @@ import { type Guest, ProcExit } from "./guest.ts";
 
 const SUCCESS = 0;
 const BAD_DESCRIPTOR = 8;
+const NOT_SUPPORTED = 58;
+const REALTIME = 0;
+const MONOTONIC = 1;
+/** When the machine started that tests run on, ns since 1970. */
+const BOOT_NS = 1_000_000_000_000_000_000n;
 const LEVEL_INFO = 2;
 const LEVEL_ERROR = 4;
 
@@ -26,8 +31,12 @@ export function wasiImports(guest: Guest): Record<string, unknown> {
       guest.vm.host.log(descriptor === 1 ? LEVEL_INFO : LEVEL_ERROR, text);
       return guest.writeU32(writtenCell, text.length);
     },
-    clock_time_get(_id: number, _precision: bigint, cell: number) {
-      return guest.writeU64(cell, guest.vm.host.clock.now());
+    clock_time_get(id: number, _precision: bigint, cell: number) {
+      const { host } = guest.vm;
+      if (id === REALTIME) return guest.writeU64(cell, host.wallNs());
+      return id === MONOTONIC
+        ? guest.writeU64(cell, BigInt.asUintN(64, host.clock.now() - BOOT_NS))
+        : NOT_SUPPORTED;
     },
     random_get(ptr: number, size: number) {
       const view = guest.view();

@@ -2,6 +2,7 @@ import { Text } from "../../bytes";
 import { DiscoverySource } from "../../config/config";
 import { ClustersReader } from "../../discovery/admin";
 import { BufferType, getPiece } from "../../host/buffers";
+import { wallMs } from "../../host/clock";
 import { outLen, outPtr } from "../../host/memory";
 import { MetricNameTable } from "../../metrics/names";
 import { MetricsReader } from "../../metrics/report";
@@ -51,7 +52,7 @@ export class Polled {
     feed(reader, size);
     if (!reader.finish()) return false;
     if (this.root.fleet.hosts.isKnown(slot)) {
-      this.reports.scraped(slot, reader.report(0), true, nowMs);
+      this.reports.scraped(slot, reader.report(0), true, nowMs, nowMs);
     }
     return true;
   }
@@ -66,11 +67,14 @@ export class Polled {
       this.endpointReader = reader;
     }
     matcher.nowMs = nowMs;
-    reader.begin(nowMs);
+    const dateMs = wallMs();
+    reader.begin(dateMs);
     feed(reader, size);
     const good = reader.finish();
     for (let i = 0; i < reader.count; i++) {
-      this.reports.scraped(reader.host(i), reader.report(i), false, nowMs);
+      const report = reader.report(i);
+      const ageMs = isNaN(report.timestampMs) ? 0 : dateMs - report.timestampMs;
+      this.reports.scraped(reader.host(i), report, false, nowMs - ageMs, nowMs);
     }
     return good;
   }

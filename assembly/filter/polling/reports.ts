@@ -56,10 +56,10 @@ export class Reports {
   /**
    * Takes a scraped report over.
    * @param ownPage the host answered itself, so it is reachable
+   * @param sampleMs when its newest sample was taken, on our clock
    */
-  scraped(slot: i32, report: HostReport, ownPage: bool, nowMs: f64): void {
+  scraped(slot: i32, report: HostReport, ownPage: bool, sampleMs: f64, nowMs: f64): void {
     const states = this.fleet.states;
-    const sampleMs = isNaN(report.timestampMs) ? nowMs : report.timestampMs;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(slot);
       if (ownPage) {
