@@ -4,4 +4,4 @@ import { RootContext, setRootFactory } from "./host/contexts";
 
 export * from "./host/exports";
 
-setRootFactory((id: u32): RootContext | null => new Root());
+setRootFactory((id: u32): RootContext | null => new Root(id));

@@ -19,10 +19,9 @@ export const PURE_ROOMS = [
 /** What `state/` may see of the border: shared data, and where its answers lie. */
 const STATE_MAY_IMPORT = ["host/shareddata.ts", "host/memory.ts"];
 
-/** Imports that point outwards, as `assembly/body/x.ts imports host/log.ts`. */
-export function importFaults(): string[] {
-  const assembly = join(ROOT, "assembly");
-  const faults: string[] = [];
+/** Imports that point outwards, as `assembly/body/x.ts imports host/log.ts`, and such that go round in a circle. */
+export function importFaults(assembly: string = join(ROOT, "assembly")): string[] {
+  const faults = circles(assembly);
   for (const room of [...PURE_ROOMS, "state"]) {
     const folder = join(assembly, room);
     if (!existsSync(folder)) continue;
@@ -39,6 +38,29 @@ export function importFaults(): string[] {
     }
   }
   return faults;
+}
+
+/** Circles of imports, each once, as `filter/a.ts → filter/b.ts → filter/a.ts`. */
+function circles(assembly: string): string[] {
+  const found: string[] = [];
+  const path: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) {
+      const circle = [...path.slice(at), file].map((name) => relative(assembly, name));
+      found.push(`imports in a circle: ${circle.join(" → ")}`);
+    }
+    if (at >= 0 || done.has(file) || !existsSync(file)) return;
+    path.push(file);
+    for (const target of importsOf(file)) visit(target);
+    path.pop();
+    done.add(file);
+  };
+  for (const name of readdirSync(assembly, { recursive: true, encoding: "utf8" })) {
+    if (name.endsWith(".ts")) visit(join(assembly, name));
+  }
+  return found;
 }
 
 /** Files that a source file names in its imports and re-exports. */

@@ -3,7 +3,8 @@ import { Signal } from "../config/signals";
 import { FALLBACK_RANK, MetricNameTable } from "./names";
 
 /** What inference servers and GPU exporters call their signals. */
-export function addPresets(table: MetricNameTable): void {
+export function presetNames(): MetricNameTable {
+  const table = new MetricNameTable();
   addVllm(table, "vllm:");
   // Ray Serve exports the same metrics under a spelling of its own.
   addVllm(table, "ray_vllm_");
@@ -18,6 +19,7 @@ export function addPresets(table: MetricNameTable): void {
   addLlamaCpp(table, "llamacpp_");
   addGpus(table);
   add(table, Signal.StartTime, "process_start_time_seconds", FALLBACK_RANK);
+  return table;
 }
 
 /** The first name is the current one, the next its predecessor. */

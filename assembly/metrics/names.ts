@@ -1,6 +1,5 @@
 import { Text, equalsText, text } from "../bytes";
 import { SIGNALS, Signal } from "../config/signals";
-import { addPresets } from "./engines";
 import { LabelSet } from "./labels";
 import { nameHash } from "./samples";
 
@@ -31,7 +30,7 @@ class Name {
 }
 
 /**
- * Which metric names stand for which signal: presets for the engines that are known, replaced per
+ * Which metric names stand for which signal: presets for the engines that are known (engines.ts), replaced per
  * signal by what the user lists. Built at configuration, only read afterwards.
  */
 export class MetricNameTable {
@@ -39,10 +38,6 @@ export class MetricNameTable {
   /** Heads of the chains by hash, as entry + 1; linear probing. */
   private buckets: StaticArray<i32> = new StaticArray<i32>(BUCKETS);
   private sealed: bool = false;
-
-  constructor() {
-    addPresets(this);
-  }
 
   /**
    * Adds one name.

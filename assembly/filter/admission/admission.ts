@@ -12,7 +12,9 @@ import { CAS_ATTEMPTS } from "../../state/layout";
 import { noteCasGaveUp } from "../../state/record";
 import { Places } from "./places";
 import { refuse } from "./refusal";
-import { Root } from "../root";
+import { Core } from "../core";
+import { Peering } from "../peers/peering";
+import { Dispatcher } from "../request/dispatch";
 import { Phase, Stream } from "../stream";
 import { CURRENT_MS, Turn } from "./turn";
 import { TICK_MS, Wish } from "../ticker";
@@ -39,9 +41,13 @@ export class Admission {
   private turn: Turn;
   private places!: Places;
 
-  constructor(private root: Root) {
-    this.turn = new Turn(root);
-    this.places = new Places(root, this.queue);
+  constructor(
+    private core: Core,
+    private dispatcher: Dispatcher,
+    private peering: Peering,
+  ) {
+    this.turn = new Turn(core);
+    this.places = new Places(core, this.queue);
   }
 
   /** Requests held by this worker. */
@@ -54,16 +60,16 @@ export class Admission {
    * @returns its phase: `Sent` (it may go), `Queued` or `Refused` (it was answered)
    */
   judge(stream: Stream, reader: RequestReader | null, now: f64): Phase {
-    const root = this.root;
+    const core = this.core;
     const d = stream.decision;
     const ticket = stream.ticket;
     if (!this.isOn || d.choice.count == 0) return Phase.Sent;
-    const decider = root.decider;
+    const decider = core.decider;
     const slot = d.choice.slots[0];
     const isFull = !decider.hasRoom(slot);
     const hasRoom = !isFull && !decider.isCongested;
     const isIdle = hasRoom && decider.isIdle(slot);
-    const fleet = root.fleet;
+    const fleet = core.fleet;
     const isHeld = fleet.inFlight.held() > 0 || fleet.peerLoads.isHolding(CURRENT_MS, now);
     const isFree = isIdle || (hasRoom && !isHeld);
     if (isFree && (isIdle || ticket.deadlineMs == Infinity)) return Phase.Sent;
@@ -75,7 +81,7 @@ export class Admission {
     if (!hasRoom && firstMs > ticket.goalMs) ticket.goalMs = 0;
     // What it takes once it has begun is part of its goal.
     else if (decider.view.isLearned(slot)) ticket.goalMs -= d.prefillMs;
-    if (root.config.admission.slo == SloMissed.Reject) {
+    if (core.config.admission.slo == SloMissed.Reject) {
       if (ticket.goalMs == 0) return this.refuseNow(stream, Reason.Deadline, now);
       ticket.deadlineMs = Math.min(ticket.deadlineMs, ticket.goalMs);
     }
@@ -84,20 +90,20 @@ export class Admission {
       return Phase.Sent;
     }
     if (!this.makePlace(ticket, now)) {
-      const isLate = isFull || this.waitMs(slot) > <f64>root.config.admission.maxWaitMs;
+      const isLate = isFull || this.waitMs(slot) > <f64>core.config.admission.maxWaitMs;
       return isLate ? this.refuseNow(stream, Reason.QueueFull, now) : Phase.Sent;
     }
     if (reader) decider.keep(d, reader);
     if (this.queue.length == 0) this.drain.begin(now);
     ticket.queuedMs = now;
-    ticket.expiresMs = Math.min(now + <f64>root.config.admission.queueTimeoutMs, ticket.deadlineMs);
+    ticket.expiresMs = Math.min(now + <f64>core.config.admission.queueTimeoutMs, ticket.deadlineMs);
     ticket.freeMs = now + (ticket.expiresMs - now) * BOUND_SHARE;
     this.queue.add(ticket);
     if (this.queue.length == 1) this.turn.note(this.queue, now);
     this.places.added(ticket, now);
     fleet.row.hold(1, ticket.bytes, now);
-    root.stats.queueLength.add(1);
-    root.held(now);
+    core.stats.queueLength.add(1);
+    this.peering.held(now);
     if (hasRoom) this.wake();
     else if (this.periodMs == TICK_MS) this.setPeriod(HELD_TICK_MS);
     return Phase.Queued;
@@ -124,7 +130,7 @@ export class Admission {
       return;
     }
     this.drain.pass(now);
-    this.root.fleet.inFlight.refreshAll(now);
+    this.core.fleet.inFlight.refreshAll(now);
     let owed = this.places.owed(now);
     while (owed) {
       this.evict(owed, now);
@@ -135,9 +141,9 @@ export class Admission {
     const expired = this.expire(now);
     this.turn.note(this.queue, now);
     this.places.note(now);
-    this.root.fleet.row.publish(now);
-    setEffectiveContext(this.root.id);
-    this.root.held(now);
+    this.core.fleet.row.publish(now);
+    setEffectiveContext(this.core.id);
+    this.peering.held(now);
     const more = released == STEPS_MAX || expired == STEPS_MAX;
     this.setPeriod(more ? WAKE_MS : this.queue.length > 0 ? HELD_TICK_MS : TICK_MS);
   }
@@ -150,7 +156,7 @@ export class Admission {
       ticket = this.queue.any();
     }
     while (this.evicted.length > 0) this.answer(this.evicted.pop(), Reason.QueueFull, now);
-    setEffectiveContext(this.root.id);
+    setEffectiveContext(this.core.id);
   }
 
   /**
@@ -158,7 +164,7 @@ export class Admission {
    * @returns whether that is news, not what another request was told at the same time
    */
   pushedBack(slot: i32, seconds: f64, now: f64): bool {
-    const states = this.root.fleet.states;
+    const states = this.core.fleet.states;
     const untilS = Math.ceil(now / 1000 + Math.min(Math.max(seconds, 1), PUSH_BACK_MAX_S));
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(slot);
@@ -172,7 +178,7 @@ export class Admission {
   }
 
   private get isOn(): bool {
-    const config = this.root.config;
+    const config = this.core.config;
     return config.admission.enabled && config.routing.mode == RoutingMode.Enforce;
   }
 
@@ -180,11 +186,11 @@ export class Admission {
   private describe(stream: Stream): void {
     const d = stream.decision;
     const ticket = stream.ticket;
-    const cost = this.root.config.cost;
+    const cost = this.core.config.cost;
     ticket.owner = stream.id;
     ticket.kind = d.modelHash;
     if (!ticket.hasPriority && ticket.priority == 0) {
-      ticket.priority = modelPriority(this.root.config.admission, d.model, d.modelLen);
+      ticket.priority = modelPriority(this.core.config.admission, d.model, d.modelLen);
     }
     ticket.isHeavy = d.isHeavy;
     ticket.workMs = d.workMs(cost.decodeMsPerSequence);
@@ -198,8 +204,8 @@ export class Admission {
   private isOwed(stream: Stream, slot: i32, now: f64): bool {
     const ticket = stream.ticket;
     if (ticket.tenant == 0 || ticket.isHeavy || !this.queue.isOwed(ticket, now)) return false;
-    const mostMs = <f64>this.root.config.admission.lateBindingMs + stream.decision.prefillMs;
-    return this.root.decider.view.waitOf(slot) <= mostMs;
+    const mostMs = <f64>this.core.config.admission.lateBindingMs + stream.decision.prefillMs;
+    return this.core.decider.view.waitOf(slot) <= mostMs;
   }
 
   /** Sees that there is place in the queue, at the cost of lower priorities if need be. */
@@ -230,7 +236,7 @@ export class Admission {
   /** @returns how many went */
   private release(now: f64, most: i32): i32 {
     const queue = this.queue;
-    const decider = this.root.decider;
+    const decider = this.core.decider;
     let released = 0;
     decider.view.isHolding = true;
     queue.beginPass();
@@ -286,7 +292,7 @@ export class Admission {
     this.leave(stream, now);
     if (!setEffectiveContext(stream.id)) return;
     stream.phase = Phase.Sent;
-    this.root.dispatcher.dispatch(stream, now);
+    this.dispatcher.dispatch(stream, now);
     continueRequest();
   }
 
@@ -295,11 +301,11 @@ export class Admission {
     const ticket = stream.ticket;
     if (ticket.place < 0) return;
     this.queue.remove(ticket);
-    this.root.fleet.row.hold(-1, -ticket.bytes, now);
+    this.core.fleet.row.hold(-1, -ticket.bytes, now);
     const heldMs = Math.max(now - ticket.queuedMs, 0);
     stream.decision.queuedMs = heldMs;
-    this.root.stats.queueLength.add(-1);
-    this.root.stats.queueWait.record(<u64>Math.min(heldMs, 1e12));
+    this.core.stats.queueLength.add(-1);
+    this.core.stats.queueWait.record(<u64>Math.min(heldMs, 1e12));
   }
 
   /** Answers a held request 429, from a tick. */
@@ -313,22 +319,22 @@ export class Admission {
     d.reason = reason;
     d.choice.count = 0;
     stream.phase = Phase.Refused;
-    this.root.stats.rejected(reason);
+    this.core.stats.rejected(reason);
     const waitMs = this.drainMs(this.queue.workMs);
-    if (!refuse(reason, waitMs)) this.root.stats.internalErrors.add(1);
+    if (!refuse(reason, waitMs)) this.core.stats.internalErrors.add(1);
     return Phase.Refused;
   }
 
   /** Time until so much work of the queue has been started; while little was seen, each host is taken to do one ms in a ms. */
   private drainMs(workMs: f64): f64 {
-    return this.drain.waitMs(workMs, Math.max(<f64>this.root.decider.usableHosts, 1));
+    return this.drain.waitMs(workMs, Math.max(<f64>this.core.decider.usableHosts, 1));
   }
 
   /** Time until a host would start what comes now, were all that is held to go before it, ms. */
   private waitMs(slot: i32): f64 {
     const own = this.queue.length;
-    const held = own > 0 ? <f64>this.root.fleet.inFlight.held() / <f64>own : 1;
-    const decider = this.root.decider;
+    const held = own > 0 ? <f64>this.core.fleet.inFlight.held() / <f64>own : 1;
+    const decider = this.core.decider;
     const hosts = Math.max(<f64>decider.usableHosts, 1);
     return decider.view.waitOf(slot) + (this.queue.workMs * held) / hosts;
   }
@@ -336,7 +342,7 @@ export class Admission {
   private setPeriod(periodMs: u32): void {
     if (periodMs == this.periodMs) return;
     this.periodMs = periodMs;
-    this.root.ticker.want(Wish.Admission, periodMs);
+    this.core.ticker.want(Wish.Admission, periodMs);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Queue, effectivePriority } from "../../admission/queue";
 import { Ticket } from "../../admission/ticket";
 import { RowView } from "../../state/row";
-import { Root } from "../root";
+import { Core } from "../core";
 import { CURRENT_MS } from "./turn";
 
 /** By this share of the bounds they may be exceeded until another worker has made place: at its next tick. */
@@ -15,19 +15,19 @@ const LENT_SHARE: f64 = 1.0 / 8;
  */
 export class Places {
   constructor(
-    private root: Root,
+    private core: Core,
     private queue: Queue,
   ) {}
 
   /** Notes the lowest priority held here, for the others: to be published with the row. */
   note(nowMs: f64): void {
     const lowest = this.queue.lowest(nowMs);
-    if (lowest) this.root.fleet.row.setLowest(effectivePriority(lowest, nowMs));
+    if (lowest) this.core.fleet.row.setLowest(effectivePriority(lowest, nowMs));
   }
 
   /** The same for a request that was just added. */
   added(ticket: Ticket, nowMs: f64): void {
-    const row = this.root.fleet.row;
+    const row = this.core.fleet.row;
     const its = effectivePriority(ticket, nowMs);
     if (this.queue.length == 1 || its < RowView.lowestPriority(row.bytes)) row.setLowest(its);
   }
@@ -39,8 +39,8 @@ export class Places {
 
   /** Whether bytes enough can be made free for a newcomer here. */
   canFit(newcomer: Ticket, nowMs: f64): bool {
-    const admission = this.root.config.admission;
-    const bytes = this.root.fleet.inFlight.heldBytes() + newcomer.bytes;
+    const admission = this.core.config.admission;
+    const bytes = this.core.fleet.inFlight.heldBytes() + newcomer.bytes;
     const excess = bytes - <f64>admission.queueBytes;
     return (
       excess <= 0 ||
@@ -67,8 +67,8 @@ export class Places {
   }
 
   private exceeds(requests: i32, bytes: f64, share: f64): bool {
-    const inFlight = this.root.fleet.inFlight;
-    const admission = this.root.config.admission;
+    const inFlight = this.core.fleet.inFlight;
+    const admission = this.core.config.admission;
     // Requests are whole: a share of a few is one at least.
     const most = Math.ceil(<f64>admission.queueLimit * share);
     if (<f64>(inFlight.held() + requests) > most) return true;
@@ -77,7 +77,7 @@ export class Places {
 
   /** Whether another worker holds a lower priority; of equal ones the first worker's counts as lower where `orEqual`. */
   private isLower(priority: i32, nowMs: f64, orEqual: bool): bool {
-    const fleet = this.root.fleet;
+    const fleet = this.core.fleet;
     for (let i = 0, n = fleet.inFlight.otherRows; i < n; i++) {
       const row = fleet.inFlight.holding(i, CURRENT_MS, nowMs);
       if (row == 0) continue;

@@ -1,7 +1,7 @@
 import { Talkers } from "../../admission/talkers";
 import { Counter } from "../../host/stats";
 import { NAMED_TENANTS } from "../../state/tenants";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** Work by tenant is judged this often, ms; half of it is forgotten each time. */
 const JUDGED_MS: f64 = 5000;
@@ -20,18 +20,18 @@ export class Tenants {
   private othersMs: f64 = 0;
   private judgedMs: f64 = 0;
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
   /** A request is sent. @param tenant its hash, 0 for none */
   note(tenant: u64, workMs: f64): void {
     if (tenant == 0 || !(workMs > 0)) return;
-    const place = this.root.fleet.tenants.find(tenant);
+    const place = this.core.fleet.tenants.find(tenant);
     if (place >= 0) unchecked((this.pendingMs[place] += workMs));
     else this.talkers.note(tenant, workMs);
   }
 
   tick(nowMs: f64): void {
-    this.root.fleet.tenants.refresh();
+    this.core.fleet.tenants.refresh();
     if (Math.abs(nowMs - this.judgedMs) >= JUDGED_MS) {
       this.judgedMs = nowMs;
       this.judge();
@@ -51,7 +51,7 @@ export class Tenants {
 
   private judge(): void {
     const talkers = this.talkers;
-    const named = this.root.fleet.tenants;
+    const named = this.core.fleet.tenants;
     for (let i = 0; i < talkers.count; i++) {
       const tenant = talkers.tenantAt(i);
       const ownMs = talkers.takeAt(i);
@@ -65,14 +65,14 @@ export class Tenants {
     this.othersMs += talkers.takeLost();
     const whole = Math.floor(this.othersMs);
     this.othersMs -= whole;
-    if (whole > 0) this.root.stats.otherTenants.add(<i64>whole);
+    if (whole > 0) this.core.stats.otherTenants.add(<i64>whole);
     talkers.halve();
   }
 
   private counter(place: i32): Counter {
     let counter = this.counters[place];
     if (!counter) {
-      const name = tenantName(this.root.fleet.tenants.at(place));
+      const name = tenantName(this.core.fleet.tenants.at(place));
       counter = Counter.zero("warmroute.tenant_work_ms_total.tenant." + name);
       this.counters[place] = counter;
     }

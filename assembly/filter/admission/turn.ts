@@ -2,7 +2,7 @@ import { Queue, effectivePriority, urgency } from "../../admission/queue";
 import { Ticket } from "../../admission/ticket";
 import { PeerView } from "../../state/peerview";
 import { RowView } from "../../state/row";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** What a worker with requests to go said of them so long ago doesn't hold the others up, ms. It says it anew at each tick. */
 export const CURRENT_MS: f64 = 100;
@@ -24,7 +24,7 @@ export class Turn {
   private urgency: f64 = 0;
   private letGoMs: f64 = 0;
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
   /** Notes who is next here, for the others: to be published with the row. */
   note(queue: Queue, nowMs: f64): void {
@@ -32,7 +32,7 @@ export class Turn {
     const next = queue.next(nowMs);
     if (!next) return;
     const priority = effectivePriority(next, nowMs);
-    this.root.fleet.row.setNext(priority, <u32>next.tenant, next.queuedMs, next.workMs);
+    this.core.fleet.row.setNext(priority, <u32>next.tenant, next.queuedMs, next.workMs);
   }
 
   /** Whether a request that has room takes it, or leaves it to another worker's. */
@@ -49,11 +49,11 @@ export class Turn {
 
   /** A held request is let go. */
   taken(nowMs: f64): void {
-    this.root.fleet.row.setLetGo(nowMs);
+    this.core.fleet.row.setLetGo(nowMs);
   }
 
   private isFirst(ticket: Ticket, nowMs: f64): bool {
-    const fleet = this.root.fleet;
+    const fleet = this.core.fleet;
     const inFlight = fleet.inFlight;
     this.priority = effectivePriority(ticket, nowMs);
     this.urgency = urgency(ticket.queuedMs, ticket.workMs, nowMs);

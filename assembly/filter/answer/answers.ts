@@ -8,7 +8,15 @@ import { Reason } from "../../policy/reason";
 import { FailureCause } from "../../state/hostrecord";
 import { Source } from "../../state/hosts";
 import { AnswerHead } from "./answerhead";
-import { Root } from "../root";
+import { Core } from "../core";
+import { Admission } from "../admission/admission";
+import { Explain } from "../choice/explain";
+import { Peering } from "../peers/peering";
+import { Reports } from "../polling/reports";
+import { Dispatcher } from "../request/dispatch";
+import { Pool } from "../request/pool";
+import { Feedback } from "./feedback";
+import { Heed } from "./heed";
 import { Phase, Stream } from "../stream";
 
 const UPSTREAM_ADDRESS = path("upstream", "address");
@@ -30,14 +38,29 @@ const MAX_TTFT_MS: f64 = 86_400_000;
 export class Answers {
   private head: AnswerHead = new AnswerHead();
 
-  constructor(private root: Root) {}
+  private feedback: Feedback;
+  private heed: Heed;
+  /** Takes the load reports that answers carry; set with each configuration. */
+  reports: Reports | null = null;
+
+  constructor(
+    private core: Core,
+    private pool: Pool,
+    private dispatcher: Dispatcher,
+    private admission: Admission,
+    private explain: Explain,
+    private peering: Peering,
+  ) {
+    this.feedback = new Feedback(core);
+    this.heed = new Heed(core);
+  }
 
   /** The answer's headers: who sent it, and whether the choice held. */
   headers(stream: Stream, endOfStream: bool): void {
-    const root = this.root;
+    const core = this.core;
     if (stream.phase == Phase.Passing) {
       this.countTries();
-      root.explain.respond(stream, false);
+      this.explain.respond(stream, false);
       return;
     }
     const now = nowMs();
@@ -52,20 +75,21 @@ export class Answers {
     if (local) {
       this.countTries();
       if (served.slot >= 0 && this.isUpstreamsFault())
-        root.health.failed(served.slot, FailureCause.Connect, now);
+        core.health.failed(served.slot, FailureCause.Connect, now);
     } else if (actual >= 0 && isPushBack(head)) {
       served.pushedBack = true;
-      root.admission.pushedBack(actual, <f64>head.retryAfterS, now);
+      this.admission.pushedBack(actual, <f64>head.retryAfterS, now);
     } else if (actual >= 0 && served.status >= 500 && !served.retried) {
-      root.health.failed(actual, FailureCause.Answer, now);
+      core.health.failed(actual, FailureCause.Answer, now);
     }
     if (actual >= 0 && head.orcaLen > 0) {
-      root.carried(actual, head.orcaPtr, head.orcaLen, now);
+      const reports = this.reports;
+      if (reports) reports.carried(actual, head.orcaPtr, head.orcaLen, now);
     }
     stream.phase = Phase.Answering;
     served.complete = endOfStream;
     this.prepareUsage(stream, endOfStream || local);
-    root.explain.respond(stream, !local);
+    this.explain.respond(stream, !local);
   }
 
   /** A part of the answer: the first is the first token of a stream; the last of them carry the usage. */
@@ -92,30 +116,30 @@ export class Answers {
   /** The stream is over. */
   end(stream: Stream): void {
     this.leave(stream);
-    this.root.explain.finished(stream);
+    this.explain.finished(stream);
   }
 
   /** Takes the request off its host, once, and learns from it. */
   private leave(stream: Stream): void {
-    const root = this.root;
+    const core = this.core;
     const served = stream.served;
     if (served.slot < 0 || served.left) return;
     served.left = true;
     const now = nowMs();
     if (!served.complete && this.wasReset()) {
       const begun = served.firstByteMs > 0;
-      root.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
+      core.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
     } else if (this.gaveUp(stream, now)) {
-      root.health.failed(served.slot, FailureCause.Answer, now);
+      core.health.failed(served.slot, FailureCause.Answer, now);
     } else if (served.status == 0 || served.pushedBack) {
-      root.health.abandoned(served.slot, served.sentMs);
+      core.health.abandoned(served.slot, served.sentMs);
     } else if (served.complete && served.status < 500) {
-      root.health.succeeded(served.slot, served.sentMs);
+      core.health.succeeded(served.slot, served.sentMs);
     }
     const usage = stream.usage;
     if (usage) usage.finish();
-    const account = root.fleet.account;
-    const output = served.firstByteMs > 0 ? root.feedback.outputTokens(stream) : 0;
+    const account = core.fleet.account;
+    const output = served.firstByteMs > 0 ? this.feedback.outputTokens(stream) : 0;
     const isStream = stream.decision.isStream;
     if (served.waiting && served.firstByteMs == 0) {
       account.leftQueue(served.slot, served.generation, served.workMs, isStream, now);
@@ -124,25 +148,25 @@ export class Answers {
     } else {
       account.finished(served.slot, served.generation, served.contextTokens, output, now);
     }
-    if (served.complete && served.status == 200) root.feedback.learn(stream, now);
-    root.admission.wake();
+    if (served.complete && served.status == 200) this.feedback.learn(stream, now);
+    this.admission.wake();
     // An answer in one piece, or none: what was told as waiting no longer is.
     if (served.waiting) this.progressed(stream, now);
   }
 
   /** Moves the request to the host that really served it, where that isn't the one it was counted on. */
   private settle(stream: Stream, actual: i32, now: f64): void {
-    const root = this.root;
+    const core = this.core;
     const served = stream.served;
     const d = stream.decision;
-    const enforced = root.config.routing.mode == RoutingMode.Enforce && d.choice.count > 0;
-    if (actual >= 0 && enforced && actual == served.slot) root.heed.followed();
+    const enforced = core.config.routing.mode == RoutingMode.Enforce && d.choice.count > 0;
+    if (actual >= 0 && enforced && actual == served.slot) this.heed.followed();
     if (actual < 0 || actual == served.slot) return;
     if (enforced) {
       served.fellBack = true;
       d.reason = Reason.Fallback;
       if (this.countTries() == 1) {
-        root.heed.passedOver(d.choice.slots[0], actual);
+        this.heed.passedOver(d.choice.slots[0], actual);
       } else {
         served.retried = true;
         // Whoever stands before the one that served was tried and failed; unless all did: then it is the request's fault.
@@ -153,10 +177,10 @@ export class Answers {
       }
     } else this.countTries();
     if (served.slot >= 0) {
-      root.fleet.account.leftQueue(served.slot, served.generation, served.workMs, d.isStream, now);
-      root.decider.displace(d, served.slot);
+      core.fleet.account.leftQueue(served.slot, served.generation, served.workMs, d.isStream, now);
+      core.decider.displace(d, served.slot);
     }
-    root.dispatcher.place(stream, actual, -1, now);
+    this.dispatcher.place(stream, actual, -1, now);
   }
 
   /**
@@ -164,19 +188,19 @@ export class Answers {
    * one. That a host which is at work said no is back-pressure.
    */
   private tryFailed(slot: i32, now: f64): void {
-    const root = this.root;
+    const core = this.core;
     const isSaying = isPushBack(this.head);
-    if (!isSaying && !root.decider.view.isAtWork(slot, now)) {
-      root.health.failed(slot, FailureCause.Connect, now);
-    } else if (root.admission.pushedBack(slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
-      root.health.declined(slot, now);
+    if (!isSaying && !core.decider.view.isAtWork(slot, now)) {
+      core.health.failed(slot, FailureCause.Connect, now);
+    } else if (this.admission.pushedBack(slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
+      core.health.declined(slot, now);
     }
   }
 
   /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
   private actualHost(now: f64): i32 {
     if (!getProperty(UPSTREAM_ADDRESS) || outLen == 0) return -1;
-    const hosts = this.root.fleet.hosts;
+    const hosts = this.core.fleet.hosts;
     const slot = hosts.find(outPtr, outLen);
     if (slot < 0) return hosts.add(outPtr, outLen, Source.Answers, now);
     hosts.touch(slot, now);
@@ -187,7 +211,7 @@ export class Answers {
   private countTries(): i32 {
     if (!getProperty(ATTEMPTS) || outLen != 8) return 0;
     const tries = <i32>min<u64>(load<u64>(outPtr), MAX_TRIES);
-    this.root.tries += max(tries - 1, 0);
+    this.core.tries += max(tries - 1, 0);
     return tries;
   }
 
@@ -217,13 +241,13 @@ export class Answers {
   private gaveUp(stream: Stream, now: f64): bool {
     const served = stream.served;
     if (served.status != 0 || !stream.decision.isStream) return false;
-    return this.root.decider.isOverdue(served.slot, now);
+    return this.core.decider.isOverdue(served.slot, now);
   }
 
   private prepareUsage(stream: Stream, empty: bool): void {
     const served = stream.served;
     if (empty || served.status != 200 || this.head.isEncoded) return;
-    const usage = this.root.pool.takeUsage();
+    const usage = this.pool.takeUsage();
     if (usage) usage.begin(served.eventStream);
     stream.usage = usage;
   }
@@ -235,21 +259,21 @@ export class Answers {
     if (served.eventStream && served.status == 200) {
       const ttftMs = now - served.sentMs + stream.decision.queuedMs;
       // The wall clock may step.
-      this.root.stats.ttft.record(<u64>Math.min(Math.max(ttftMs, 0), MAX_TTFT_MS));
+      this.core.stats.ttft.record(<u64>Math.min(Math.max(ttftMs, 0), MAX_TTFT_MS));
     }
     // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.
     if (served.slot >= 0) {
-      if (served.status < 500) this.root.health.proved(served.slot, served.sentMs);
-      const inFlight = this.root.fleet.inFlight;
+      if (served.status < 500) this.core.health.proved(served.slot, served.sentMs);
+      const inFlight = this.core.fleet.inFlight;
       served.batchAtFirst = <f64>inFlight.totalDecoding(served.slot);
       served.clockAtFirst = inFlight.clockTokens(served.slot);
-      this.root.feedback.first(stream, now);
+      this.feedback.first(stream, now);
     }
     // An answer in one piece leaves its host in one step, at the end.
     if (served.slot < 0 || !served.waiting || isLast) return;
     served.waiting = false;
     served.contextTokens = stream.decision.promptTokens;
-    this.root.fleet.account.firstToken(
+    this.core.fleet.account.firstToken(
       served.slot,
       served.generation,
       served.workMs,
@@ -257,13 +281,13 @@ export class Answers {
       served.contextTokens,
       now,
     );
-    this.root.admission.wake();
+    this.admission.wake();
     this.progressed(stream, now);
   }
 
   private progressed(stream: Stream, now: f64): void {
     const d = stream.decision;
-    this.root.progressed(d.promptTokens - d.cachedTokens, stream.id, now);
+    this.peering.progressed(d.promptTokens - d.cachedTokens, stream.id, now);
   }
 }
 

@@ -7,7 +7,7 @@ import { Learned } from "../../state/learned";
 import { noteCasGaveUp } from "../../state/record";
 import { outputKey, ratioKey } from "../request/identity";
 import { Decision } from "../choice/decision";
-import { Root } from "../root";
+import { Core } from "../core";
 import { FADE_MS } from "../fleet/speeds";
 import { Stream } from "../stream";
 import { Timing } from "./timing";
@@ -43,7 +43,7 @@ export class Feedback {
   /** When this worker saw the last first token of each host, ms. */
   private lastFirstMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
   /** Whether to leave this answer out: of what is settled, every fourth answer tells enough. */
   private isSkipped(samples: u32): bool {
@@ -64,16 +64,16 @@ export class Feedback {
 
   /** Learns from a complete, good answer. */
   learn(stream: Stream, now: f64): void {
-    const root = this.root;
+    const core = this.core;
     const d = stream.decision;
     const usage = stream.usage;
     if (!usage) return;
     if (d.isResponses && usage.idHash != 0 && d.key != 0) {
-      root.fleet.responses.note(usage.idHash, d.key);
+      core.fleet.responses.note(usage.idHash, d.key);
     }
     const reportedCached = <f64>usage.cachedTokens;
-    if (reportedCached >= 0) root.stats.reportedCached.add(<i64>reportedCached);
-    if (!root.config.cost.learn) return;
+    if (reportedCached >= 0) core.stats.reportedCached.add(<i64>reportedCached);
+    if (!core.config.cost.learn) return;
     const reportedPrompt = <f64>usage.promptTokens;
     if (d.complete && d.readable && reportedPrompt > 0) {
       this.learnModel(stream, reportedPrompt, now);
@@ -84,17 +84,17 @@ export class Feedback {
 
   private learnModel(stream: Stream, reported: f64, now: f64): void {
     const d = stream.decision;
-    const learned = this.root.fleet.learned;
+    const learned = this.core.fleet.learned;
     const key = ratioKey(d.modelHash, d.scriptBand);
     const seen = learned.find(key, now);
     if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
     const slot = learned.slotFor(key, now);
-    this.root.stats.promptPrediction.note(d.promptTokens, reported);
+    this.core.stats.promptPrediction.note(d.promptTokens, reported);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = learned.open(slot, key, now);
       const samples = Learned.samples(at);
       const known = Learned.bytesPerToken(at);
-      const ratio = known > 0 ? known : this.root.config.cost.bytesPerToken;
+      const ratio = known > 0 ? known : this.core.config.cost.bytesPerToken;
       const bytesPerToken = learnBytesPerToken(
         ratio,
         samples,
@@ -113,7 +113,7 @@ export class Feedback {
 
   private learnOutput(stream: Stream, completion: f64, now: f64): void {
     const d = stream.decision;
-    const learned = this.root.fleet.learned;
+    const learned = this.core.fleet.learned;
     const key = outputKey(d);
     const seen = learned.find(key, now);
     if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
@@ -124,16 +124,16 @@ export class Feedback {
       noteOutput(Learned.output(at), completion / <f64>d.answers);
       if (learned.commit(slot)) break;
     }
-    this.root.stats.outputPrediction.note(d.outputTokens, completion);
+    this.core.stats.outputPrediction.note(d.outputTokens, completion);
   }
 
   /** Speeds from the times, capacity from the cached tokens, of a request that went where it was meant to. */
   private learnHost(stream: Stream, reportedPrompt: f64, reportedCached: f64, now: f64): void {
-    const root = this.root;
+    const core = this.core;
     const served = stream.served;
     const d = stream.decision;
     if (served.fellBack || served.slot < 0 || served.firstByteMs == 0) return;
-    const states = root.fleet.states;
+    const states = core.fleet.states;
     const before = states.at(served.slot);
     const settled = HostRecord.prefillSamples(before) + HostRecord.decodeSamples(before);
     const output = this.outputTokens(stream);
@@ -150,22 +150,22 @@ export class Feedback {
     const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
     const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
     const isNews =
-      t.isOdd(root.config, before) && now - HostRecord.learnedMs(before) >= NEWS_GAP_MS;
+      t.isOdd(core.config, before) && now - HostRecord.learnedMs(before) >= NEWS_GAP_MS;
     const isSkipped = this.isSkipped(settled);
     // Noted of a fair sample: odd answers are all learned from, and would make misses look larger than they are.
     if (served.eventStream && !isSkipped) {
-      const expectedMs = t.promisedTtftMs(root.config, before, d.prefillMs);
-      root.stats.ttftPrediction.note(expectedMs, t.ttftMs);
+      const expectedMs = t.promisedTtftMs(core.config, before, d.prefillMs);
+      core.stats.ttftPrediction.note(expectedMs, t.ttftMs);
     }
     if (!missed && !isNews && isSkipped) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
       if (now - HostRecord.learnedMs(at) > FADE_MS) this.fade(at, served.slot);
-      if (served.eventStream) t.learnStream(root.config, at);
-      else t.learnWhole(root.config, at);
+      if (served.eventStream) t.learnStream(core.config, at);
+      else t.learnWhole(core.config, at);
       HostRecord.setLearnedMs(at, now);
       if (reportedCached >= 0) {
-        const clock = root.fleet.inFlight.clockTokens(served.slot);
+        const clock = core.fleet.inFlight.clockTokens(served.slot);
         this.learnCapacity(at, d, reportedCached, clock);
       }
       if (states.commit(served.slot)) return;
@@ -175,7 +175,7 @@ export class Feedback {
 
   /** What was learned long ago: what a choice makes of it by now is what is believed, on the word of a few answers. */
   private fade(at: usize, slot: i32): void {
-    const speeds = this.root.fleet.speeds;
+    const speeds = this.core.fleet.speeds;
     const prefillSamples = HostRecord.prefillSamples(at);
     const decodeSamples = HostRecord.decodeSamples(at);
     if (prefillSamples > 0) HostRecord.setPrefillFactor(at, speeds.prefill[slot]);
@@ -188,8 +188,8 @@ export class Feedback {
   first(stream: Stream, now: f64): void {
     const served = stream.served;
     if (served.eventStream) {
-      const inFlight = this.root.fleet.inFlight;
-      this.root.fleet.peerLoads.refresh(now);
+      const inFlight = this.core.fleet.inFlight;
+      this.core.fleet.peerLoads.refresh(now);
       const others = inFlight.othersGotOnMs(served.slot);
       const own = unchecked(this.lastFirstMs[served.slot]);
       const last = others <= now ? Math.max(own, others) : own;
@@ -201,12 +201,12 @@ export class Feedback {
 
   /** At the first token of an event stream: a host of which nothing is known yet shows its speed, long before the answer ends. */
   private glimpse(stream: Stream, now: f64): void {
-    const root = this.root;
+    const core = this.core;
     const served = stream.served;
     const d = stream.decision;
-    if (!root.config.cost.learn || !d.complete || !d.readable || d.cachedTokens > 0) return;
+    if (!core.config.cost.learn || !d.complete || !d.readable || d.cachedTokens > 0) return;
     if (served.fellBack || served.status != 200) return;
-    const states = root.fleet.states;
+    const states = core.fleet.states;
     if (HostRecord.prefillSamples(states.at(served.slot)) > 0) return;
     const t = this.timing;
     t.ttftMs = now - served.sentMs;
@@ -215,7 +215,7 @@ export class Feedback {
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const at = states.open(served.slot);
       if (HostRecord.prefillSamples(at) > 0) return;
-      t.learnFirst(root.config, at);
+      t.learnFirst(core.config, at);
       HostRecord.setLearnedMs(at, now);
       if (states.commit(served.slot)) return;
     }
@@ -229,7 +229,7 @@ export class Feedback {
     t.batchBefore = d.batch;
     t.waitingBefore = stream.served.waitingBefore;
     t.sinceLastMs = stream.served.sinceLastMs;
-    const plainMs = (d.promptTokens - d.cachedTokens) * this.root.config.cost.prefillMsPerToken;
+    const plainMs = (d.promptTokens - d.cachedTokens) * this.core.config.cost.prefillMsPerToken;
     t.waitFactor = plainMs > 0 && d.prefillMs > 0 ? d.prefillMs / plainMs : 1;
     t.behindTokens = Math.max(stream.served.clockAtFirst - stream.served.clockAtSent, 0);
   }
@@ -237,7 +237,7 @@ export class Feedback {
   /** What the host did for others while it decoded this answer: sequences beside it, and prompts that came in between. */
   private noteMeanwhile(t: Timing, stream: Stream, now: f64): void {
     const served = stream.served;
-    const fleet = this.root.fleet;
+    const fleet = this.core.fleet;
     const at = fleet.states.at(served.slot);
     const inFlight = fleet.inFlight;
     // An answer in one piece doesn't show where its decoding began, nor do those of others beside it.
@@ -245,7 +245,7 @@ export class Feedback {
     const before = isWhole ? stream.decision.batch : served.batchAtFirst;
     const after = isWhole ? inFlight.total(served.slot) : inFlight.totalDecoding(served.slot);
     const own = (before + <f64>after) / 2;
-    const reported = HostRecord.running(at) * this.root.decider.view.freshness(at, now);
+    const reported = HostRecord.running(at) * this.core.decider.view.freshness(at, now);
     t.batch = reported > own ? reported : own;
     // The clock counts prompts as they are sent, and answers as they end: in steady state as many tokens as the batch made.
     const fromClock = isWhole ? served.clockAtSent : served.clockAtFirst;

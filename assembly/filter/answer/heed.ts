@@ -1,5 +1,5 @@
 import { logError } from "../../host/log";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** So many ignored choices are told … */
 const IGNORED_MIN: u32 = 3;
@@ -15,7 +15,7 @@ export class Heed {
   private ignored: u32 = 0;
   private isTold: bool = false;
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
   /** The first choice served. */
   followed(): void {
@@ -24,16 +24,16 @@ export class Heed {
 
   /** Another than the first choice served, at the first try. */
   passedOver(chosen: i32, actual: i32): void {
-    const root = this.root;
-    root.stats.choicesIgnored.add(1);
+    const core = this.core;
+    core.stats.choicesIgnored.add(1);
     this.ignored++;
     if (this.isTold || this.ignored < IGNORED_MIN) return;
     if (<f64>this.ignored < IGNORED_SHARE * <f64>(this.ignored + this.heeded)) return;
     this.isTold = true;
     logError(
-      `warmroute: Envoy does not follow the choice: ${root.addressOf(chosen)} was chosen, ${root.addressOf(actual)} served, and no try had failed. Expected the ` +
+      `warmroute: Envoy does not follow the choice: ${core.addressOf(chosen)} was chosen, ${core.addressOf(actual)} served, and no try had failed. Expected the ` +
         `load balancing policy override_host on the route's cluster, with override_host_sources: [{header: ` +
-        `${root.config.routing.header.toString()}}], and in hosts only members of it. Until then requests go where Envoy sends them.`,
+        `${core.config.routing.header.toString()}}], and in hosts only members of it. Until then requests go where Envoy sends them.`,
     );
   }
 }

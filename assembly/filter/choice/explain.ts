@@ -3,7 +3,8 @@ import { HeaderMap, setHeader } from "../../host/headers";
 import { path, setProperty } from "../../host/properties";
 import { Reason, REASONS, reasonName } from "../../policy/reason";
 import { Decision } from "./decision";
-import { Root } from "../root";
+import { Core } from "../core";
+import { Dispatcher } from "../request/dispatch";
 import { Phase, Stream } from "../stream";
 
 /** One thing that is told of a decision: as a response header and as a property for access logs. */
@@ -50,11 +51,14 @@ export class Explain {
   /** Where a value goes: response headers if true, else properties. */
   private toHeaders: bool = false;
 
-  constructor(private root: Root) {}
+  constructor(
+    private core: Core,
+    private dispatcher: Dispatcher,
+  ) {}
 
   /** The answer's headers pass: adds what `debug_headers` asks for. */
   respond(stream: Stream, fromUpstream: bool): void {
-    if (!this.root.config.debugHeaders) return;
+    if (!this.core.config.debugHeaders) return;
     this.toHeaders = true;
     this.tell(stream, fromUpstream);
     const d = stream.decision;
@@ -70,7 +74,7 @@ export class Explain {
 
   /** A decided request is over: access-log properties and counters. */
   finished(stream: Stream): void {
-    const stats = this.root.stats;
+    const stats = this.core.stats;
     const d = stream.decision;
     stats.decided(d.reason);
     if (d.promptTokens > 0) stats.promptTokens.add(<i64>d.promptTokens);
@@ -90,14 +94,14 @@ export class Explain {
     const d = stream.decision;
     const name = unchecked(REASON_NAMES[d.reason]);
     this.put(REASON, name.ptr, name.len);
-    const hosts = this.root.fleet.hosts;
+    const hosts = this.core.fleet.hosts;
     const slot = stream.served.slot;
     if (fromUpstream && slot >= 0 && hosts.isKnown(slot)) {
       this.put(HOST, hosts.addressPtr(slot), hosts.addressLen(slot));
     }
     if (stream.phase == Phase.Passing) return;
     if (d.choice.count > 0) {
-      const length = this.root.dispatcher.writeChoice(d, scratch, SCRATCH_BYTES);
+      const length = this.dispatcher.writeChoice(d, scratch, SCRATCH_BYTES);
       this.put(CHOICE, scratch, length);
     }
     if (d.key != 0) {

@@ -1,7 +1,7 @@
 import { LogLevel, log } from "../../host/log";
 import { reasonName } from "../../policy/reason";
 import { Decision } from "./decision";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** Hosts that are told, cheapest first as far as they were chosen. */
 const TOLD_MAX: i32 = 8;
@@ -12,27 +12,27 @@ const TOLD_MAX: i32 = 8;
  *
  *   warmroute: 9034 tokens, prefix: 10.0.0.1:8000 95 ms = 0 wait + 12 prefill of 221 + 83 answer and prices | 10.0.0.2:8000 …
  */
-export function tellPrices(root: Root, d: Decision): void {
-  const c = root.decider.candidates;
+export function tellPrices(core: Core, d: Decision): void {
+  const c = core.decider.candidates;
   let told = 0;
   let message = `warmroute: ${whole(d.promptTokens)} tokens, ${reasonName(d.reason)}: `;
   for (let i = 0; i < d.choice.count && told < TOLD_MAX; i++) {
-    message += hostPrice(root, d, d.choice.slots[i], told++);
+    message += hostPrice(core, d, d.choice.slots[i], told++);
   }
   for (let slot = 0; slot < c.count && told < TOLD_MAX; slot++) {
     let isChosen = false;
     for (let i = 0; i < d.choice.count; i++) isChosen = isChosen || d.choice.slots[i] == slot;
-    if (!isChosen && c.usable[slot]) message += hostPrice(root, d, slot, told++);
+    if (!isChosen && c.usable[slot]) message += hostPrice(core, d, slot, told++);
   }
   log(LogLevel.Debug, told > 0 ? message : message + "no host is usable, Envoy chooses");
 }
 
-function hostPrice(root: Root, d: Decision, slot: i32, told: i32): string {
-  const c = root.decider.candidates;
+function hostPrice(core: Core, d: Decision, slot: i32, told: i32): string {
+  const c = core.decider.candidates;
   const uncached = Math.max(d.promptTokens - c.cachedTokens[slot], 0);
   const rest = c.costMs[slot] - c.waitMs[slot] - c.prefillMs[slot];
   return (
-    `${told > 0 ? " | " : ""}${root.addressOf(slot)} ${whole(c.costMs[slot])} ms = ${whole(c.waitMs[slot])} wait + ` +
+    `${told > 0 ? " | " : ""}${core.addressOf(slot)} ${whole(c.costMs[slot])} ms = ${whole(c.waitMs[slot])} wait + ` +
     `${whole(c.prefillMs[slot])} prefill of ${whole(uncached)} + ${whole(rest)} answer and prices`
   );
 }

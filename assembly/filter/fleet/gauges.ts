@@ -1,16 +1,20 @@
 import { Gauge } from "../../host/stats";
 import { MAX_HOSTS } from "../../state/layout";
-import { Root } from "../root";
+import { Core } from "../core";
+import { Peering } from "../peers/peering";
 
 /** Publishes per-host gauges; run by the one VM that holds the lease. */
 export class Gauges {
   private inFlight: StaticArray<Gauge | null> = new StaticArray<Gauge | null>(MAX_HOSTS);
   private generation: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
 
-  constructor(private root: Root) {}
+  constructor(
+    private core: Core,
+    private peering: Peering,
+  ) {}
 
   publish(nowMs: f64): void {
-    const fleet = this.root.fleet;
+    const fleet = this.core.fleet;
     const hosts = fleet.hosts;
     let stale: u64 = 0;
     for (let slot = 0; slot < hosts.count; slot++) {
@@ -29,11 +33,11 @@ export class Gauges {
         this.generation[slot] = hosts.generation(slot);
       }
       gauge.set(<u64>(fleet.inFlight.waiting(slot) + fleet.inFlight.decoding(slot)));
-      if (this.root.decider.view.isStale(fleet.states.at(slot), nowMs)) stale++;
+      if (this.core.decider.view.isStale(fleet.states.at(slot), nowMs)) stale++;
     }
-    this.root.stats.staleHosts.set(stale);
-    this.root.stats.peers.set(<u64>this.root.peerCount);
-    this.root.stats.peersHeard.set(<u64>fleet.peerLoads.heard);
-    this.root.stats.peersOldest.set(<u64>Math.max(fleet.peerLoads.oldestMs, 0));
+    this.core.stats.staleHosts.set(stale);
+    this.core.stats.peers.set(<u64>this.peering.others);
+    this.core.stats.peersHeard.set(<u64>fleet.peerLoads.heard);
+    this.core.stats.peersOldest.set(<u64>Math.max(fleet.peerLoads.oldestMs, 0));
   }
 }

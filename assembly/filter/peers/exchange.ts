@@ -1,6 +1,5 @@
 import { equalsText, text } from "../../bytes";
 import { BufferType, getBuffer } from "../../host/buffers";
-import { HeaderList, httpCall } from "../../host/calls";
 import { HeaderMap, getHeader } from "../../host/headers";
 import { logWarn } from "../../host/log";
 import { outLen, outPtr } from "../../host/memory";
@@ -12,23 +11,18 @@ import { mix } from "../../prefix/hash";
 import { CAS_ATTEMPTS } from "../../state/layout";
 import { noteCasGaveUp } from "../../state/record";
 import { Decision } from "../choice/decision";
-import { Members, Out } from "./members";
-import { Root } from "../root";
+import { Out } from "./members";
+import { PeerCalls } from "./peercalls";
+import { Core } from "../core";
 import { PeerTables } from "./peertables";
 import { SentLog } from "./sentlog";
 import { TableCopy } from "./tablecopy";
 import { TICK_MS, Wish } from "../ticker";
 import { UpdateWriter } from "./update";
 
-const METHOD = text(":method");
-const POST = text("POST");
-const PATH = text(":path");
-const AUTHORITY = text(":authority");
 const STATUS = text(":status");
 const OK = text("200");
 const CONFLICT = text("409");
-const CONTENT_TYPE = text("content-type");
-const BYTES = text("application/octet-stream");
 
 /** Something is said at least this often, so that silence means absence well before peers/merge.ts' UNHEARD_MS. */
 const ALIVE_MS: f64 = 250;
@@ -47,8 +41,7 @@ const AT_ONCE_TOKENS: f64 = 4096;
  * `peers.gap_ms`; else with the next message, at latest after ALIVE_MS. Any worker may send: the outbox makes it one voice.
  */
 export class Exchange {
-  readonly members: Members;
-  private headers: HeaderList = new HeaderList(8, 2048);
+  private calls: PeerCalls;
   /** A placement of this worker's waits for the gap to pass. */
   private isWaiting: bool = false;
   private renamedMs: f64 = 0;
@@ -56,16 +49,17 @@ export class Exchange {
   private log: SentLog = new SentLog();
   /** Share of the other gateways that isn't heard, 0..1. */
   missing: f64 = 0;
-  private copy!: TableCopy;
+  readonly copy: TableCopy;
   private refusalTold: bool = false;
 
   constructor(
-    private root: Root,
+    private core: Core,
     private peers: PeerTables,
   ) {
-    this.members = new Members(root.config.peers.hosts, peers.members);
-    this.update = new UpdateWriter(root, peers);
-    this.copy = new TableCopy(root, this, peers);
+    const calls = new PeerCalls(core.config, peers.members);
+    this.calls = calls;
+    this.update = new UpdateWriter(core, peers);
+    this.copy = new TableCopy(core, calls, peers);
   }
 
   /** A request, or another gateway's message, came to this worker. */
@@ -75,7 +69,7 @@ export class Exchange {
 
   /** Gateways besides this one. */
   get others(): i32 {
-    return this.members.others(this.peers.outbox.self);
+    return this.calls.members.others(this.peers.outbox.self);
   }
 
   /**
@@ -84,9 +78,9 @@ export class Exchange {
    * @param context the stream's id, which host calls act on
    */
   placed(d: Decision, slot: i32, known: i32, context: u32, nowMs: f64): void {
-    if (this.members.count == 0) return;
+    if (this.calls.members.count == 0) return;
     const size = this.update.describe(d, slot, known);
-    const peers = this.root.config.peers;
+    const peers = this.core.config.peers;
     const uncached = d.promptTokens - d.cachedTokens;
     const isUrgent = uncached >= <f64>peers.pushTokens;
     const outbox = this.peers.outbox;
@@ -98,7 +92,7 @@ export class Exchange {
         const length = this.update.write(nowMs);
         if (!isRoom) outbox.append(this.update.placement, size);
         if (!outbox.commit()) continue;
-        setEffectiveContext(this.root.id);
+        setEffectiveContext(this.core.id);
         this.tell(length, nowMs);
         setEffectiveContext(context);
         return;
@@ -112,10 +106,11 @@ export class Exchange {
 
   /** A request that was told at once has its first token, or left its host: that is told as soon. */
   progressed(uncachedTokens: f64, context: u32, nowMs: f64): void {
-    if (this.members.count == 0 || uncachedTokens < <f64>this.root.config.peers.pushTokens) return;
+    if (this.calls.members.count == 0 || uncachedTokens < <f64>this.core.config.peers.pushTokens)
+      return;
     if (!this.peers.outbox.open()) return;
     const leftMs = this.gapMs(nowMs);
-    setEffectiveContext(this.root.id);
+    setEffectiveContext(this.core.id);
     if (leftMs > 0 || !this.push(nowMs)) this.wait(leftMs);
     setEffectiveContext(context);
   }
@@ -123,7 +118,7 @@ export class Exchange {
   /** Requests are held: said with the next message, within HELD_MS. */
   held(nowMs: f64): void {
     const outbox = this.peers.outbox;
-    if (this.members.count == 0 || this.isWaiting || !outbox.open()) return;
+    if (this.calls.members.count == 0 || this.isWaiting || !outbox.open()) return;
     const sinceMs = nowMs - outbox.pushedMs;
     this.wait(sinceMs < 0 ? 1 : Math.max(HELD_MS - sinceMs, this.gapMs(nowMs)));
   }
@@ -144,19 +139,19 @@ export class Exchange {
   /** The slow tick: says that this gateway is here, and looks who else is. */
   slowTick(nowMs: f64): void {
     const outbox = this.peers.outbox;
-    const members = this.members;
+    const members = this.calls.members;
     members.refresh();
-    members.expire(nowMs, <f64>this.root.config.peers.timeoutMs);
+    members.expire(nowMs, <f64>this.core.config.peers.timeoutMs);
     if (!outbox.open()) this.enter(nowMs);
     this.copy.tick(nowMs);
     const silentMs = nowMs - outbox.pushedMs;
     if (members.count > 0 && (silentMs >= ALIVE_MS || silentMs < 0)) this.push(nowMs);
-    const heard = this.root.fleet.peerLoads.believed;
-    this.root.fleet.peerLoads.takeTurns(outbox.gateway);
+    const heard = this.core.fleet.peerLoads.believed;
+    this.core.fleet.peerLoads.takeTurns(outbox.gateway);
     const others = this.others;
     const missing = missingShare(others, heard);
     this.missing = others > 0 ? missing : 0;
-    this.root.decider.setMissing(missing);
+    this.core.decider.setMissing(missing);
   }
 
   /** The answer, or failure, of a call; false where it wasn't one of these. */
@@ -166,10 +161,10 @@ export class Exchange {
     // It came before, if its answer did not: as good as taken.
     const isKnown = isRead && equalsText(outPtr, outLen, CONFLICT);
     if (this.copy.answered(token, isOk, bodySize, nowMs)) return true;
-    const out = this.members.answered(token);
+    const out = this.calls.members.answered(token);
     if (!out) return false;
     const isTaken = isKnown || (isOk && this.readAnswer(out, bodySize, nowMs));
-    this.members.judge(out.member, isTaken);
+    this.calls.members.judge(out.member, isTaken);
     if (!isTaken) this.failed(out, nowMs);
     // Not even sent twice: somebody else speaks under this name.
     if (isKnown && !out.isRepeat) this.rename(nowMs);
@@ -188,8 +183,8 @@ export class Exchange {
 
   /** A message may be lost: sends it once more. Its own number and time tell what of it still counts. */
   private failed(out: Out, nowMs: f64): void {
-    this.root.stats.peerFailures.add(1);
-    const members = this.members;
+    this.core.stats.peerFailures.add(1);
+    const members = this.calls.members;
     if (out.isRepeat || out.member >= members.count || members.isFailing(out.member)) return;
     const at = this.log.find(out.kept);
     if (at == 0) return;
@@ -207,7 +202,7 @@ export class Exchange {
     const gateway = Head.gateway(at);
     if (gateway == this.peers.outbox.gateway) this.noteSelf(out.member);
     else {
-      this.members.prove(out.member);
+      this.calls.members.prove(out.member);
       this.peers.heard.measure(gateway, Head.sentMs(at), out.sentMs, nowMs);
     }
     return true;
@@ -216,8 +211,8 @@ export class Exchange {
   /** One of the members is this Envoy itself. */
   private noteSelf(member: i32): void {
     const outbox = this.peers.outbox;
-    if (member >= this.members.count || !outbox.open()) return;
-    outbox.self = this.members.hash(member);
+    if (member >= this.calls.members.count || !outbox.open()) return;
+    outbox.self = this.calls.members.hash(member);
     // A collision is no matter: it answers again.
     outbox.commit();
   }
@@ -234,18 +229,18 @@ export class Exchange {
   /** Ms that a message must still wait for; of a clock that was set back nothing is waited for. */
   private gapMs(nowMs: f64): f64 {
     const passedMs = nowMs - this.peers.outbox.pushedMs;
-    return passedMs < 0 ? 0 : <f64>this.root.config.peers.gapMs - passedMs;
+    return passedMs < 0 ? 0 : <f64>this.core.config.peers.gapMs - passedMs;
   }
 
   private wait(ms: f64): void {
     this.isWaiting = true;
     const periodMs = <u32>Math.ceil(Math.max(ms, 1));
-    this.root.ticker.want(Wish.Exchange, min(periodMs, TICK_MS));
+    this.core.ticker.want(Wish.Exchange, min(periodMs, TICK_MS));
   }
 
   private rest(): void {
     this.isWaiting = false;
-    this.root.ticker.want(Wish.Exchange, TICK_MS);
+    this.core.ticker.want(Wish.Exchange, TICK_MS);
   }
 
   /** Sends what is new, unless another worker just did. */
@@ -258,7 +253,7 @@ export class Exchange {
 
   /** Sends the message to each gateway that may be told now. */
   private tell(length: i32, nowMs: f64): void {
-    const members = this.members;
+    const members = this.calls.members;
     const self = this.peers.outbox.self;
     const kept = this.log.keep(this.update.at, length);
     for (let i = 0; i < members.count; i++) {
@@ -268,25 +263,11 @@ export class Exchange {
     }
   }
 
-  /** A call to a gateway; returns its token, 0 where Envoy refused it. */
-  call(member: i32, ptr: usize, length: i32): u32 {
-    const config = this.root.config;
-    const headers = this.headers;
-    const address = this.members.address(member);
-    headers.reset();
-    headers.addText(METHOD, POST);
-    headers.addText(PATH, config.peers.path);
-    headers.addText(AUTHORITY, address);
-    headers.addText(config.routing.header, address);
-    headers.addText(CONTENT_TYPE, BYTES);
-    return httpCall(config.peers.cluster, headers, ptr, length, config.peers.timeoutMs);
-  }
-
   private send(member: i32, ptr: usize, length: i32, nowMs: f64): Out | null {
-    const stats = this.root.stats;
-    const token = this.call(member, ptr, length);
+    const stats = this.core.stats;
+    const token = this.calls.call(member, ptr, length);
     const status = outLen;
-    const out = this.members.told(member, token, nowMs);
+    const out = this.calls.members.told(member, token, nowMs);
     if (out) {
       out.length = length;
       stats.peerSent.add(1);

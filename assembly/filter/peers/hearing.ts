@@ -3,9 +3,9 @@ import { Head, Kind } from "../../peers/head";
 import { Placement } from "../../peers/placement";
 import { HEAD_BYTES, MAX_MESSAGE, PAGE_ENTRY } from "../../peers/wire";
 import { MAX_HOSTS } from "../../state/layout";
-import { Exchange } from "./exchange";
+import { TableCopy } from "./tablecopy";
 import { PeerTables } from "./peertables";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** Entries of a page: what a worker writes, and another takes over, in a millisecond or two. */
 const PAGE_ENTRIES: i32 = 1024;
@@ -16,8 +16,8 @@ export class Hearing {
   answerBytes: i32 = 0;
 
   constructor(
-    private root: Root,
-    private exchange: Exchange,
+    private core: Core,
+    private copy: TableCopy,
     private peers: PeerTables,
   ) {}
 
@@ -28,9 +28,9 @@ export class Hearing {
 
   /** A message; after `None` there is an answer to it. */
   take(at: usize, size: i32, nowMs: f64): Fault {
-    this.exchange.serve();
-    const root = this.root;
-    const stats = root.stats;
+    this.copy.serves = true;
+    const core = this.core;
+    const stats = core.stats;
     stats.peerReceived.add(1);
     stats.peerBytesReceived.add(<i64>size);
     const fault = this.judge(at, size, nowMs);
@@ -64,8 +64,8 @@ export class Hearing {
 
   /** Answers with what is alive in the location table from a bucket on. */
   private writePage(cursor: u32, own: u64, nowMs: f64): void {
-    const root = this.root;
-    const hosts = root.fleet.hosts;
+    const core = this.core;
+    const hosts = core.fleet.hosts;
     const pages = this.peers.pages;
     const at = this.answer;
     Head.write(at, Kind.Page, own);
@@ -74,8 +74,8 @@ export class Hearing {
     for (let slot = 0; slot < hosts.count; slot++) {
       store<u64>(at + <usize>(HEAD_BYTES + slot * 8), hosts.hash(slot));
     }
-    root.fleet.look(nowMs);
-    root.decider.view.caches.setClocks();
+    core.fleet.look(nowMs);
+    core.decider.view.caches.setClocks();
     pages.write(entriesOf(at), PAGE_ENTRIES, cursor);
     Head.setCount(at, pages.count);
     Head.setCursor(at, pages.next);
@@ -86,11 +86,11 @@ export class Hearing {
   private takePlacements(at: usize, nowMs: f64): void {
     const count = Head.placements(at);
     if (count == 0) return;
-    const root = this.root;
-    const locations = root.fleet.locations;
+    const core = this.core;
+    const locations = core.fleet.locations;
     const slots = this.peers.heard.slots;
-    root.fleet.peerLoads.refresh(nowMs);
-    root.decider.view.caches.setClocks();
+    core.fleet.peerLoads.refresh(nowMs);
+    core.decider.view.caches.setClocks();
     let place = placementsOf(at);
     for (let i = 0; i < count; i++) {
       const position = Placement.host(place);
@@ -101,7 +101,7 @@ export class Hearing {
         if (cached > 0 && ids > 0) {
           const stamp = locations.stampOf(Placement.id(place, 0), slot);
           if (!isNaN(stamp)) {
-            root.decider.renewals.note(slot, stamp, unchecked(locations.clock[slot]), cached);
+            core.decider.renewals.note(slot, stamp, unchecked(locations.clock[slot]), cached);
           }
         }
         for (let n = 0; n < ids; n++) {
@@ -115,8 +115,8 @@ export class Hearing {
       }
       place += <usize>Placement.size(place);
     }
-    root.fleet.publishLocations(nowMs);
-    root.fleet.row.publish(nowMs);
+    core.fleet.publishLocations(nowMs);
+    core.fleet.row.publish(nowMs);
   }
 }
 

@@ -9,7 +9,7 @@ import { sendLocalResponse } from "../../host/stream";
 import { FAULTS, Fault, faultName } from "../../peers/check";
 import { MAX_MESSAGE, VERSION } from "../../peers/wire";
 import { hearingOf } from "./hearing";
-import { Root } from "../root";
+import { Core } from "../core";
 
 const METHOD = text(":method");
 const POST = text("POST");
@@ -54,7 +54,7 @@ const STATUSES: StaticArray<u32> = [200, 400, 400, 413, 409, 503];
 export class PeerStream extends StreamContext {
   private isOurs: bool = false;
 
-  constructor(private root: Root) {
+  constructor(private core: Core) {
     super();
   }
 
@@ -88,11 +88,11 @@ export class PeerStream extends StreamContext {
   private isMessage(): bool {
     if (!getHeader(HeaderMap.Request, METHOD) || !equalsText(outPtr, outLen, POST)) return false;
     if (!getHeader(HeaderMap.Request, PATH)) return false;
-    return equalsText(outPtr, outLen, this.root.config.peers.path);
+    return equalsText(outPtr, outLen, this.core.config.peers.path);
   }
 
   private take(size: i32): void {
-    const hearing = hearingOf(this.root.namespace);
+    const hearing = hearingOf(this.core.namespace);
     if (!hearing) {
       this.reply(503, UNREADY, PLAIN, UNREADY_TEXT.ptr, UNREADY_TEXT.len);
       return;

@@ -4,9 +4,9 @@ import { Fault, check, entriesOf } from "../../peers/check";
 import { Head, Kind } from "../../peers/head";
 import { PageEntry } from "../../peers/page";
 import { HEAD_BYTES, PAGE_ENTRY } from "../../peers/wire";
-import { Exchange } from "./exchange";
+import { PeerCalls } from "./peercalls";
 import { PeerTables } from "./peertables";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** So many failures, of any gateways, and the table is left to fill by itself. */
 const FAILURES_MAX: i32 = 3;
@@ -27,18 +27,18 @@ export class TableCopy {
   private failures: i32 = 0;
 
   constructor(
-    private root: Root,
-    private exchange: Exchange,
+    private core: Core,
+    private calls: PeerCalls,
     private peers: PeerTables,
   ) {
-    this.isWanted = !root.fleet.locations.isUsed;
+    this.isWanted = !core.fleet.locations.isUsed;
   }
 
   /** Begins to ask, once some gateway has answered. */
   tick(nowMs: f64): void {
-    if (!this.isWanted || !this.serves || this.token != 0 || this.root.fleet.hosts.count == 0)
+    if (!this.isWanted || !this.serves || this.token != 0 || this.core.fleet.hosts.count == 0)
       return;
-    const members = this.exchange.members;
+    const members = this.calls.members;
     for (let i = 1; i <= members.count; i++) {
       const member = (this.member + i) % members.count;
       if (!members.isProved(member)) continue;
@@ -77,7 +77,7 @@ export class TableCopy {
     Head.write(ask, Kind.Ask, this.peers.outbox.gateway);
     Head.setSentMs(ask, nowMs);
     Head.setCursor(ask, this.cursor);
-    this.token = this.exchange.call(this.member, ask, HEAD_BYTES);
+    this.token = this.calls.call(this.member, ask, HEAD_BYTES);
     if (this.token == 0) this.isWanted = false;
   }
 
@@ -88,14 +88,14 @@ export class TableCopy {
     if (check(at, outLen) != Fault.None || Head.kind(at) != Kind.Page) return false;
     const next = Head.cursor(at);
     if (next != 0 && next <= this.cursor) return false;
-    const root = this.root;
+    const core = this.core;
     const pages = this.peers.pages;
-    root.decider.view.caches.setClocks();
+    core.decider.view.caches.setClocks();
     let entry = entriesOf(at);
     const count = Head.count(at);
     for (let i: u32 = 0; i < count; i++) {
       const host = load<u64>(at + <usize>(HEAD_BYTES + PageEntry.host(entry) * 8));
-      const slot = root.fleet.hosts.findHash(host);
+      const slot = core.fleet.hosts.findHash(host);
       if (slot >= 0) pages.adopt(entry, slot, this.isFirst);
       entry += <usize>PAGE_ENTRY;
     }

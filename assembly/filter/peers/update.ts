@@ -12,7 +12,7 @@ import { ancestorOf, isRecorded } from "../../state/locations";
 import { Decision } from "../choice/decision";
 import { tellHeld } from "./heldnews";
 import { PeerTables } from "./peertables";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** Most bytes of one placement. */
 const PLACEMENT_BYTES: i32 = PLACEMENT_HEAD + MAX_ENTRIES * 8;
@@ -29,7 +29,7 @@ export class UpdateWriter {
   private told: u64 = 0;
 
   constructor(
-    private root: Root,
+    private core: Core,
     private peers: PeerTables,
   ) {
     this.at = changetype<usize>(this.buffer);
@@ -38,13 +38,13 @@ export class UpdateWriter {
 
   /** Writes what the opened outbox doesn't yet say, and takes it out of it; returns the message's length. */
   write(nowMs: f64): i32 {
-    const fleet = this.root.fleet;
+    const fleet = this.core.fleet;
     const outbox = this.peers.outbox;
     const hosts = fleet.hosts;
     const inFlight = fleet.inFlight;
     const positions = this.positions;
     const sinceFullMs = nowMs - outbox.fullMs;
-    const isFull = sinceFullMs >= <f64>this.root.config.peers.fullMs || sinceFullMs < 0;
+    const isFull = sinceFullMs >= <f64>this.core.config.peers.fullMs || sinceFullMs < 0;
     outbox.grow(hosts.count);
     for (let slot = 0; slot < hosts.count; slot++) unchecked((positions[slot] = -1));
     let place = outbox.pending;
@@ -103,7 +103,7 @@ export class UpdateWriter {
 
   /** Says how fast a host was found to be, by own answers alone: what others said is theirs to say. */
   private tellSpeeds(learned: usize, slot: i32): void {
-    const at = this.root.fleet.states.at(slot);
+    const at = this.core.fleet.states.at(slot);
     const prefill = HostRecord.prefillFactor(at);
     const decode = HostRecord.decodeFactor(at);
     const prefillSamples = HostRecord.prefillSamples(at);
@@ -131,7 +131,7 @@ export class UpdateWriter {
       const ancestor = ancestorOf(d.chain, known, random);
       if (ancestor > 0) Placement.setId(placement, count++, unchecked(d.chain[ancestor]));
     }
-    const isFork = d.isNew && this.root.fleet.locations.isFork(known, length);
+    const isFork = d.isNew && this.core.fleet.locations.isFork(known, length);
     Placement.write(
       placement,
       slot,

@@ -3,7 +3,7 @@ import { MetricsSource } from "../../config/config";
 import { ClustersReader } from "../../discovery/admin";
 import { Outsiders } from "../../discovery/outsiders";
 import { logWarn } from "../../host/log";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /**
  * Notices requests that reach the servers on a way past the filter. Their load is seen only in servers' reports, and where that
@@ -13,13 +13,13 @@ export class Past {
   private outsiders: Outsiders = new Outsiders();
   private isTold: bool = false;
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
   /** Takes a whole answer of the admin interface. */
   take(reader: ClustersReader, nowMs: f64): void {
-    const root = this.root;
-    const config = root.config;
-    const stats = root.stats;
+    const core = this.core;
+    const config = core.config;
+    const stats = core.stats;
     let handed: i64 = 0;
     for (let i = 0; i < reader.count; i++) handed += reader.requests(i);
     let own = <i64>stats.tries.get();

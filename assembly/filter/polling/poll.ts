@@ -9,7 +9,9 @@ import { Forget } from "../fleet/forget";
 import { Gauges } from "../fleet/gauges";
 import { badClusters, badEndpoint, badPage, noAnswer } from "./pollfault";
 import { Polled } from "./polled";
-import { Root } from "../root";
+import { Core } from "../core";
+import { Peering } from "../peers/peering";
+import { Reports } from "./reports";
 import { Schedule } from "./schedule";
 
 const METHOD = text(":method");
@@ -28,6 +30,8 @@ const TARGETS: i32 = MAX_HOSTS + 2;
 
 /** An answer that is out longer than its time-out by this is not waited for, ms. */
 const LOST_MS: f64 = 5000;
+/** Time between scrapes while other gateways are missing, ms. */
+const MISSING_SCRAPE_MS: f64 = 100;
 /** After so many failures in a row of one target a warning is logged, once. */
 const WARN_AFTER: i32 = 3;
 
@@ -46,18 +50,22 @@ export class Poller {
   private endpointTold: bool = false;
   private discoveryTold: bool = false;
 
-  constructor(private root: Root) {
-    this.polled = new Polled(root);
-    this.gauges = new Gauges(root);
-    this.forget = new Forget(root.fleet);
+  constructor(
+    private core: Core,
+    private peering: Peering,
+    reports: Reports,
+  ) {
+    this.polled = new Polled(core, reports);
+    this.gauges = new Gauges(core, peering);
+    this.forget = new Forget(core.fleet);
   }
 
   /** Sends what is due; publishes gauges. */
   tick(nowMs: f64, leads: bool): void {
     if (!leads) return;
-    const config = this.root.config;
+    const config = this.core.config;
     const metrics = config.metrics;
-    const hosts = this.root.fleet.hosts;
+    const hosts = this.core.fleet.hosts;
     if (config.discovery.source == DiscoverySource.EnvoyAdmin) {
       const intervalMs = <f64>config.discovery.intervalMs;
       if (this.isDue(FOR_DISCOVERY, nowMs, intervalMs, config.discovery.timeoutMs)) {
@@ -71,7 +79,7 @@ export class Poller {
     } else if (metrics.source == MetricsSource.Hosts) {
       for (let slot = 0; slot < hosts.count; slot++) {
         if (!hosts.isKnown(slot)) continue;
-        if (this.isDue(slot, nowMs, this.root.scrapeMs, metrics.timeoutMs)) {
+        if (this.isDue(slot, nowMs, this.scrapeMs, metrics.timeoutMs)) {
           this.callMetrics(slot, nowMs);
         }
       }
@@ -87,7 +95,7 @@ export class Poller {
     return this.schedule.isDue(target, nowMs, intervalMs);
   }
 
-  /** An answer, or the failure, of a call of this root. */
+  /** An answer, or the failure, of a call of this core. */
   answered(token: u32, headerCount: i32, bodySize: i32, nowMs: f64): void {
     let target = 0;
     while (target < TARGETS && unchecked(this.tokens[target]) != token) target++;
@@ -110,14 +118,15 @@ export class Poller {
     }
   }
 
-  /** An ORCA load report that came with an answer of a host. */
-  carried(slot: i32, ptr: usize, len: i32, nowMs: f64): void {
-    this.polled.carried(slot, ptr, len, nowMs);
+  /** Time between scrapes of one host, ms: shorter while gateways are missing whose requests only servers' reports show. */
+  private get scrapeMs(): f64 {
+    const ms = <f64>this.core.config.metrics.intervalMs;
+    return this.peering.missing > 0 ? Math.min(ms, MISSING_SCRAPE_MS) : ms;
   }
 
   private callMetrics(target: i32, nowMs: f64): void {
-    const metrics = this.root.config.metrics;
-    const hosts = this.root.fleet.hosts;
+    const metrics = this.core.config.metrics;
+    const hosts = this.core.fleet.hosts;
     const headers = this.headers;
     headers.reset();
     headers.addText(METHOD, GET);
@@ -125,12 +134,12 @@ export class Poller {
     if (target < MAX_HOSTS) {
       const ptr = hosts.addressPtr(target);
       headers.add(AUTHORITY, ptr, hosts.addressLen(target));
-      headers.add(this.root.config.routing.header, ptr, hosts.addressLen(target));
+      headers.add(this.core.config.routing.header, ptr, hosts.addressLen(target));
     } else {
       headers.addText(AUTHORITY, metrics.cluster);
     }
     headers.addText(ACCEPT, METRICS_TYPES);
-    this.root.stats.scrapes.add(1);
+    this.core.stats.scrapes.add(1);
     this.sent(
       target,
       httpCall(metrics.cluster, headers, 0, 0, metrics.timeoutMs),
@@ -140,13 +149,13 @@ export class Poller {
   }
 
   private callDiscovery(nowMs: f64): void {
-    const discovery = this.root.config.discovery;
+    const discovery = this.core.config.discovery;
     const headers = this.headers;
     headers.reset();
     headers.addText(METHOD, GET);
     headers.addText(PATH, discovery.path);
     headers.addText(AUTHORITY, discovery.cluster);
-    this.root.stats.discoveryPolls.add(1);
+    this.core.stats.discoveryPolls.add(1);
     const token = httpCall(discovery.cluster, headers, 0, 0, discovery.timeoutMs);
     this.sent(FOR_DISCOVERY, token, nowMs, "discovery");
   }
@@ -160,7 +169,7 @@ export class Poller {
     if (this.refusalTold) return;
     // Once: the statistic goes on counting.
     this.refusalTold = true;
-    const config = this.root.config;
+    const config = this.core.config;
     const cluster = section == "metrics" ? config.metrics.cluster : config.discovery.cluster;
     logWarn(
       `warmroute: ${section}.cluster: Envoy refused a call to ${cluster.toString()} (status ${status}); ` +
@@ -175,7 +184,7 @@ export class Poller {
   private failed(target: i32, good: bool, status: string, nowMs: f64): void {
     this.countFailure(target, nowMs);
     if (this.schedule.failuresOf(target) < WARN_AFTER || this.isTold(target)) return;
-    const config = this.root.config;
+    const config = this.core.config;
     let why: string;
     if (target == FOR_DISCOVERY) {
       const d = config.discovery;
@@ -200,7 +209,7 @@ export class Poller {
 
   private countFailure(target: i32, nowMs: f64): void {
     this.schedule.failed(target, nowMs);
-    const stats = this.root.stats;
+    const stats = this.core.stats;
     stats.scrapeFailures.add(1);
     if (target == FOR_DISCOVERY) stats.discoveryFailures.add(1);
   }
@@ -212,9 +221,9 @@ export class Poller {
 
   /** The cluster that was asked, and which of its hosts. */
   private asked(target: i32): string {
-    const cluster = this.root.config.metrics.cluster.toString();
+    const cluster = this.core.config.metrics.cluster.toString();
     if (target >= MAX_HOSTS) return cluster;
-    return `${cluster}, host ${this.root.addressOf(target)}`;
+    return `${cluster}, host ${this.core.addressOf(target)}`;
   }
 }
 

@@ -4,41 +4,38 @@ import { ClustersReader } from "../../discovery/admin";
 import { BufferType, getPiece } from "../../host/buffers";
 import { wallMs } from "../../host/clock";
 import { outLen, outPtr } from "../../host/memory";
+import { presetNames } from "../../metrics/engines";
 import { MetricNameTable } from "../../metrics/names";
 import { MetricsReader } from "../../metrics/report";
 import { MAX_HOSTS } from "../../state/layout";
 import { Discovered } from "./discovered";
 import { Past } from "./past";
 import { DirectoryMatcher, Reports } from "./reports";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /** Reads what polls brought into the shared tables. Each says whether there was anything usable. */
 export class Polled {
-  private names: MetricNameTable = new MetricNameTable();
+  private names: MetricNameTable = presetNames();
   /** Of hosts' own pages, and of an endpoint's answers (1 MB): made when the first of them comes, in the VM that polls. */
   private pageReader: MetricsReader | null = null;
   endpointReader: MetricsReader | null = null;
   readonly clusters: ClustersReader = new ClustersReader();
   private matcher: DirectoryMatcher;
-  private reports: Reports;
   private discovered: Discovered;
   private past: Past;
 
-  constructor(private root: Root) {
-    const fleet = root.fleet;
-    const config = root.config;
+  constructor(
+    private core: Core,
+    private reports: Reports,
+  ) {
+    const fleet = core.fleet;
+    const config = core.config;
     const matcher = new DirectoryMatcher(fleet.hosts);
     matcher.enters = config.hosts.length == 0 && config.discovery.source == DiscoverySource.None;
     this.matcher = matcher;
-    this.reports = new Reports(fleet, root.health);
     this.discovered = new Discovered(fleet.hosts);
-    this.past = new Past(root);
+    this.past = new Past(core);
     this.names.replaceAll(config.metrics.names.bySignal);
-  }
-
-  /** An ORCA load report that came with an answer of a host. */
-  carried(slot: i32, ptr: usize, len: i32, nowMs: f64): void {
-    this.reports.carried(slot, ptr, len, nowMs);
   }
 
   /** A host's own page. */
@@ -51,7 +48,7 @@ export class Polled {
     reader.begin(nowMs);
     feed(reader, size);
     if (!reader.finish()) return false;
-    if (this.root.fleet.hosts.isKnown(slot)) {
+    if (this.core.fleet.hosts.isKnown(slot)) {
       this.reports.scraped(slot, reader.report(0), true, nowMs, nowMs);
     }
     return true;
@@ -62,7 +59,7 @@ export class Polled {
     const matcher = this.matcher;
     let reader = this.endpointReader;
     if (!reader) {
-      const label = this.root.config.metrics.hostLabel;
+      const label = this.core.config.metrics.hostLabel;
       reader = new MetricsReader(this.names, matcher, label, MAX_HOSTS);
       this.endpointReader = reader;
     }
@@ -81,7 +78,7 @@ export class Polled {
 
   /** The admin interface's list of clusters. */
   readClusters(size: i32, nowMs: f64): bool {
-    const config = this.root.config;
+    const config = this.core.config;
     if (!this.readCluster(config.discovery.targetCluster, size)) return false;
     this.discovered.take(this.clusters, nowMs);
     this.past.take(this.clusters, nowMs);
@@ -89,7 +86,7 @@ export class Polled {
     if (peers.cluster.len == 0 || peers.hosts.length > 0) return true;
     // Of the gateways' own cluster nothing may be there yet.
     if (this.readCluster(peers.cluster, size)) {
-      this.root.fleet.openPeers().members.take(this.clusters);
+      this.core.fleet.openPeers().members.take(this.clusters);
     }
     return true;
   }

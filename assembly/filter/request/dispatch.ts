@@ -2,8 +2,10 @@ import { RoutingMode } from "../../config/config";
 import { HeaderMap, setHeader } from "../../host/headers";
 import { Decision } from "../choice/decision";
 import { hedge } from "./hedge";
-import { Root } from "../root";
+import { Core } from "../core";
 import { Stream } from "../stream";
+import { Peering } from "../peers/peering";
+import { Tenants } from "../admission/tenants";
 
 /** The list of hosts at its longest. */
 const SCRATCH_BYTES: i32 = 2048;
@@ -11,25 +13,29 @@ const scratch: usize = heap.alloc(SCRATCH_BYTES);
 
 /** From a decision to a server: the header that carries the choice, and the request's place in tables and counts. */
 export class Dispatcher {
-  constructor(private root: Root) {}
+  constructor(
+    private core: Core,
+    private tenants: Tenants,
+    private peering: Peering,
+  ) {}
 
   /** Sets the header that carries the choice, and counts the request on its host. */
   dispatch(stream: Stream, now: f64): void {
-    const root = this.root;
-    const config = root.config;
+    const core = this.core;
+    const config = core.config;
     const d = stream.decision;
-    root.tries++;
+    core.tries++;
     stream.served.sentMs = now;
-    root.tenants.note(stream.ticket.tenant, d.workMs(config.cost.decodeMsPerSequence));
+    this.tenants.note(stream.ticket.tenant, d.workMs(config.cost.decodeMsPerSequence));
     if (d.choice.count == 0 || config.routing.mode != RoutingMode.Enforce) return;
     const length = this.writeChoice(d, scratch, SCRATCH_BYTES);
     const slot = d.choice.slots[0];
     if (setHeader(HeaderMap.Request, config.routing.header, scratch, length)) {
-      this.place(stream, slot, root.fleet.locations.depth[slot], now);
-      root.health.sent(slot, now);
-      if (!hedge(d, <f64>config.health.silenceMs)) root.stats.internalErrors.add(1);
+      this.place(stream, slot, core.fleet.locations.depth[slot], now);
+      core.health.sent(slot, now);
+      if (!hedge(d, <f64>config.health.silenceMs)) core.stats.internalErrors.add(1);
     } else {
-      root.stats.internalErrors.add(1);
+      core.stats.internalErrors.add(1);
       d.choice.count = 0;
     }
   }
@@ -39,16 +45,16 @@ export class Dispatcher {
    * @param known deepest boundary that the host is known to have, −1 for none
    */
   place(stream: Stream, slot: i32, known: i32, now: f64): void {
-    this.root.decider.place(stream.decision, slot, known, now);
+    this.core.decider.place(stream.decision, slot, known, now);
     this.count(stream, slot, now);
-    this.root.placed(stream, slot, known, now);
+    this.peering.placed(stream.decision, slot, known, stream.id, now);
   }
 
   /** Counts a request as waiting for its first token on a host. */
   private count(stream: Stream, slot: i32, now: f64): void {
     const served = stream.served;
     const d = stream.decision;
-    const fleet = this.root.fleet;
+    const fleet = this.core.fleet;
     const hosts = fleet.hosts;
     if (!hosts.isKnown(slot)) {
       served.slot = -1;
@@ -68,7 +74,7 @@ export class Dispatcher {
 
   /** Writes the list of chosen hosts, best first, comma between; returns its length. */
   writeChoice(d: Decision, into: usize, capacity: i32): i32 {
-    const hosts = this.root.fleet.hosts;
+    const hosts = this.core.fleet.hosts;
     let length = 0;
     for (let i = 0; i < d.choice.count; i++) {
       const slot = unchecked(d.choice.slots[i]);

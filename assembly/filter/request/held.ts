@@ -3,7 +3,7 @@ import { nowMs } from "../../host/clock";
 import { logError } from "../../host/log";
 import { SharedResult, getShared, setShared } from "../../host/shareddata";
 import { continueRequest, setEffectiveContext } from "../../host/stream";
-import { Root } from "../root";
+import { Core } from "../core";
 import { Phase, Stream } from "../stream";
 
 /** A held request without any body callback, or with a stalled body, is released after this, ms. */
@@ -34,7 +34,7 @@ export class Held {
   private unproven: Array<Stream> = new Array<Stream>();
   private large: Array<Stream> = new Array<Stream>();
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
   /** A stream's headers are held from now. */
   add(stream: Stream): void {
@@ -93,11 +93,11 @@ export class Held {
     if (!setEffectiveContext(stream.id)) return;
     if (read) stream.releaseStalled();
     else {
-      this.root.stats.headersNotHeld.add(1);
+      this.core.stats.headersNotHeld.add(1);
       stream.releaseUnread();
     }
     if (stream.phase == Phase.Sent) continueRequest();
-    setEffectiveContext(this.root.id);
+    setEffectiveContext(this.core.id);
   }
 }
 

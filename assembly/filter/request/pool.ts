@@ -1,6 +1,6 @@
 import { RequestReader } from "../../body/request";
 import { UsageReader } from "../../body/usage";
-import { Root } from "../root";
+import { Core } from "../core";
 import { Stream } from "../stream";
 
 /** Bodies that can be read, and answers that can be, at once in one VM; further ones pass unread. */
@@ -15,12 +15,11 @@ export class Pool {
   private readersMade: i32 = 0;
   private usagesMade: i32 = 0;
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
-  takeStream(): Stream {
-    const stream = this.streams.length > 0 ? this.streams.pop() : new Stream(this.root);
-    stream.begin();
-    return stream;
+  /** A stream that was used before, null where there is none. */
+  takeStream(): Stream | null {
+    return this.streams.length > 0 ? this.streams.pop() : null;
   }
 
   giveStream(stream: Stream): void {
@@ -37,7 +36,7 @@ export class Pool {
       this.readersMade++;
       reader = new RequestReader();
     }
-    reader.begin(this.root.bodyFields);
+    reader.begin(this.core.bodyFields);
     return reader;
   }
 

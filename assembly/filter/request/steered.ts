@@ -1,5 +1,5 @@
 import { logWarn } from "../../host/log";
-import { Root } from "../root";
+import { Core } from "../core";
 
 /**
  * Notices requests that bring the routing header along. It is removed, so here it does no harm; but nobody before this filter
@@ -9,15 +9,15 @@ import { Root } from "../root";
 export class Steered {
   private isTold: bool = false;
 
-  constructor(private root: Root) {}
+  constructor(private core: Core) {}
 
   /** A request's own routing header was removed. */
   removed(): void {
-    const root = this.root;
-    root.stats.headersRemoved.add(1);
+    const core = this.core;
+    core.stats.headersRemoved.add(1);
     if (this.isTold) return;
     this.isTold = true;
-    const header = root.config.routing.header.toString();
+    const header = core.config.routing.header.toString();
     logWarn(
       `warmroute: routing.header: a request came with a ${header} of its own, which was removed; expected none before this filter. ` +
         `If clients send it, strip it where they come in, and add request_headers_to_remove: [${header}] to every route that ` +

@@ -9,8 +9,9 @@ import { HostRecord } from "../../state/hostrecord";
 import { factorOr1 } from "../../cost/speed";
 import { Prediction } from "../../stats/prediction";
 import { PAGE } from "./page";
-import { Root } from "../root";
-import { tenantName } from "../admission/tenants";
+import { Core } from "../core";
+import { Peering } from "../peers/peering";
+import { Tenants, tenantName } from "../admission/tenants";
 
 const TYPE = text("content-type");
 const JSON_TYPE = text("application/json");
@@ -26,11 +27,15 @@ const DETAILS = text("warmroute_status");
 export class Status {
   private headers: HeaderList = new HeaderList(4, 256);
 
-  constructor(private root: Root) {}
+  constructor(
+    private core: Core,
+    private tenantWork: Tenants,
+    private peering: Peering,
+  ) {}
 
   /** Answers a GET of the page or of its data; false for any other path (without query). */
   answer(ptr: usize, len: i32): bool {
-    const path = this.root.config.status.path;
+    const path = this.core.config.status.path;
     if (path.len == 0 || len < path.len || memory.compare(ptr, path.ptr, path.len) != 0)
       return false;
     const isPage = len == path.len;
@@ -45,25 +50,25 @@ export class Status {
   }
 
   private data(nowMs: f64): string {
-    const root = this.root;
-    const hosts = root.fleet.hosts;
+    const core = this.core;
+    const hosts = core.fleet.hosts;
     let list = "";
     for (let slot = 0; slot < hosts.count; slot++) {
       if (!hosts.isKnown(slot)) continue;
       if (list.length > 0) list += ",";
       list += this.host(slot, nowMs);
     }
-    const stats = root.stats;
+    const stats = core.stats;
     const entries = stats.tableEntries.get();
     const bytes = entries * BUCKET_ENTRY;
-    const held = root.fleet.inFlight.held();
-    const heldBytes = <i64>root.fleet.inFlight.heldBytes();
+    const held = core.fleet.inFlight.held();
+    const heldBytes = <i64>core.fleet.inFlight.heldBytes();
     return (
       `{"hosts":[${list}],"queue":{"length":${held},"bytes":${heldBytes}},` +
       `"table":{"entries":${entries},"bytes":${bytes}},` +
       `"tenants":[${this.tenants()}],` +
-      `"peers":{"members":${root.peerCount},"heard":${root.fleet.peerLoads.heard},` +
-      `"oldest_ms":${Math.round(root.fleet.peerLoads.oldestMs)}},` +
+      `"peers":{"members":${this.peering.others},"heard":${core.fleet.peerLoads.heard},` +
+      `"oldest_ms":${Math.round(core.fleet.peerLoads.oldestMs)}},` +
       `"decisions":{${this.decisions()}},` +
       `"tokens":{"prompt":${stats.promptTokens.get()},"cached_expected":${stats.expectedCached.get()},` +
       `"cached_reported":${stats.reportedCached.get()}},` +
@@ -75,11 +80,11 @@ export class Status {
 
   /** Work of those tenants that have statistics of their own, of all workers. */
   private tenants(): string {
-    const named = this.root.fleet.tenants;
+    const named = this.core.fleet.tenants;
     let list = "";
     for (let i = 0; i < named.count; i++) {
       if (i > 0) list += ",";
-      list += `{"tenant":"${tenantName(named.at(i))}","work_ms":${this.root.tenants.workOf(i)}}`;
+      list += `{"tenant":"${tenantName(named.at(i))}","work_ms":${this.tenantWork.workOf(i)}}`;
     }
     return list;
   }
@@ -89,21 +94,21 @@ export class Status {
     let list = "";
     for (let reason = 0; reason < REASONS; reason++) {
       if (reason > 0) list += ",";
-      list += `"${reasonName(reason)}":${this.root.stats.decisionsFor(reason)}`;
+      list += `"${reasonName(reason)}":${this.core.stats.decisionsFor(reason)}`;
     }
     return list;
   }
 
   private host(slot: i32, nowMs: f64): string {
-    const root = this.root;
-    const fleet = root.fleet;
+    const core = this.core;
+    const fleet = core.fleet;
     const hosts = fleet.hosts;
     const at = fleet.states.at(slot);
-    const cost = root.config.cost;
+    const cost = core.config.cost;
     const address = String.UTF8.decodeUnsafe(hosts.addressPtr(slot), hosts.addressLen(slot));
     const sampleMs = HostRecord.sampleMs(at);
     const reports = sampleMs > 0;
-    const usable = !hosts.isUnhealthy(slot) && root.health.usable(slot, nowMs);
+    const usable = !hosts.isUnhealthy(slot) && core.health.usable(slot, nowMs);
     const inFlight = fleet.inFlight.waiting(slot) + fleet.inFlight.decoding(slot);
     const prefillMs = cost.prefillMsPerToken * factorOr1(HostRecord.prefillFactor(at));
     const decodeMs =
@@ -115,12 +120,12 @@ export class Status {
       `,"kv_usage":${orNull(reports, HostRecord.kvUsage(at))}` +
       `,"gpu_utilization":${orNull(HostRecord.gpuSampleMs(at) > 0, HostRecord.gpuUtilization(at))}` +
       `,"age_ms":${orNull(reports, Math.round(nowMs - sampleMs))}` +
-      `,"stale":${root.decider.view.isStale(at, nowMs)}` +
+      `,"stale":${core.decider.view.isStale(at, nowMs)}` +
       `,"usable":${usable}` +
       `,"in_flight":${inFlight}` +
       `,"prefill_ms_per_token":${learnedOrNull(HostRecord.prefillSamples(at), prefillMs)}` +
       `,"decode_ms_per_token":${learnedOrNull(HostRecord.decodeSamples(at), decodeMs)}` +
-      `,"capacity_tokens":${Math.round(root.decider.view.caches.capacityTokens(slot))}` +
+      `,"capacity_tokens":${Math.round(core.decider.view.caches.capacityTokens(slot))}` +
       `,"inserted_tokens":${Math.round(fleet.inFlight.clockTokens(slot))}}`
     );
   }

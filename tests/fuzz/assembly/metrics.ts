@@ -3,7 +3,7 @@ import { UsageReader } from "../../../assembly/body/usage";
 import { Text, text } from "../../../assembly/bytes";
 import { ClustersReader } from "../../../assembly/discovery/admin";
 import { HostMatcher, isAtIp } from "../../../assembly/metrics/matcher";
-import { MetricNameTable } from "../../../assembly/metrics/names";
+import { presetNames } from "../../../assembly/metrics/engines";
 import { numberOk, parseNumber } from "../../../assembly/metrics/number";
 import { OrcaReader } from "../../../assembly/metrics/orca";
 import { HostReport, MetricsReader } from "../../../assembly/metrics/report";
@@ -42,7 +42,7 @@ class Known extends HostMatcher {
   }
 }
 
-const names = new MetricNameTable();
+const names = presetNames();
 const own = new MetricsReader(names);
 const endpoint = new MetricsReader(names, new Known(), text("instance"), 64);
 let metrics: MetricsReader = own;

@@ -1,7 +1,7 @@
 import { Text, text } from "../../../assembly/bytes";
 import { Signal } from "../../../assembly/config/signals";
 import { HostMatcher, isAtIp } from "../../../assembly/metrics/matcher";
-import { MetricNameTable } from "../../../assembly/metrics/names";
+import { presetNames } from "../../../assembly/metrics/engines";
 import { HostReport, MAX_REPORTS, MetricsReader } from "../../../assembly/metrics/report";
 import { hashBytes } from "../../../assembly/prefix/hash";
 
@@ -17,8 +17,8 @@ class Numbered extends HostMatcher {
   }
 }
 
-const own = new MetricsReader(new MetricNameTable());
-const many = new MetricsReader(new MetricNameTable(), new Numbered(), text("host"), 1000);
+const own = new MetricsReader(presetNames());
+const many = new MetricsReader(presetNames(), new Numbered(), text("host"), 1000);
 
 function read(reader: MetricsReader, answer: string): bool {
   const bytes = text(answer);
@@ -159,7 +159,7 @@ describe("an endpoint's answer", () => {
 
 describe("names of the user's", () => {
   it("take the place of the presets, the first reported one counts", () => {
-    const names = new MetricNameTable();
+    const names = presetNames();
     names.replace(Signal.Waiting, [text("my_queue"), text("my_old_queue"), text("q{kind=wait}")]);
     names.replace(Signal.KvUsage, []);
     names.replace(Signal.GpuUtilization, [text("DCGM_FI_DEV_GPU_UTIL")]);

@@ -1,0 +1,73 @@
+import { RequestReader } from "../body/request";
+import { nowNs } from "../host/clock";
+import { LogLevel, logEnabled } from "../host/log";
+import { Admission } from "./admission/admission";
+import { Tenants } from "./admission/tenants";
+import { Answers } from "./answer/answers";
+import { Explain } from "./choice/explain";
+import { tellPrices } from "./choice/reasoning";
+import { Core } from "./core";
+import { Peering } from "./peers/peering";
+import { Dispatcher } from "./request/dispatch";
+import { Held } from "./request/held";
+import { Intake } from "./request/intake";
+import { Pool } from "./request/pool";
+import { Steered } from "./request/steered";
+import { Status } from "./status/status";
+import { Phase, Stream } from "./stream";
+
+/** What a request passes through from its headers to its end, joined. */
+export class Pipeline {
+  readonly intake: Intake = new Intake();
+  readonly pool: Pool;
+  readonly steered: Steered;
+  readonly status: Status;
+  readonly held: Held;
+  readonly admission: Admission;
+  readonly explain: Explain;
+  readonly answers: Answers;
+  private tenants: Tenants;
+  private dispatcher: Dispatcher;
+  /** Whether decisions are told in the log: asked for at ticks. */
+  private tellsPrices: bool = false;
+
+  constructor(
+    readonly core: Core,
+    peering: Peering,
+  ) {
+    const tenants = new Tenants(core);
+    const dispatcher = new Dispatcher(core, tenants, peering);
+    const admission = new Admission(core, dispatcher, peering);
+    const explain = new Explain(core, dispatcher);
+    const pool = new Pool(core);
+    this.pool = pool;
+    this.steered = new Steered(core);
+    this.status = new Status(core, tenants, peering);
+    this.held = new Held(core);
+    this.admission = admission;
+    this.explain = explain;
+    this.answers = new Answers(core, pool, dispatcher, admission, explain, peering);
+    this.tenants = tenants;
+    this.dispatcher = dispatcher;
+  }
+
+  /** Decides for a request: it goes, is held, or is answered; its phase says which. */
+  decide(stream: Stream, reader: RequestReader | null): void {
+    const core = this.core;
+    const d = stream.decision;
+    const startNs = nowNs();
+    const now = <f64>startNs / 1e6;
+    core.decider.decide(d, reader, now);
+    if (this.tellsPrices) tellPrices(core, d);
+    stream.phase = this.admission.judge(stream, reader, now);
+    if (stream.phase == Phase.Sent) this.dispatcher.dispatch(stream, now);
+    core.stats.decisionTime.record((nowNs() - startNs) / 1000);
+  }
+
+  /** The slow tick. */
+  tick(now: f64): void {
+    this.tellsPrices = logEnabled(LogLevel.Debug);
+    this.held.tick(now);
+    this.tenants.tick(now);
+  }
+}
