@@ -4,7 +4,7 @@ import type { Call } from "../../host/calls.ts";
 import type { Stream } from "../../host/stream.ts";
 import { chatBody } from "../body.ts";
 import { FilterHost, isSettled } from "../filter.ts";
-import { delayMs, GOOD_NETWORK, type PeerNetwork, type PeerTally } from "../peers.ts";
+import { GOOD_NETWORK, type PeerNetwork, type PeerTally } from "../peers.ts";
 import {
   HELD,
   type Policy,
@@ -14,14 +14,13 @@ import {
   usableServers,
 } from "../policy.ts";
 import type { WorkRequest } from "../workload.ts";
+import { PEER_CLUSTER, PeerLinks } from "./peerlinks.ts";
 
 /** The filter as it ships. */
 export { WASM };
 
 const CHAT_PATH = "/v1/chat/completions";
 const CHOICE_HEADER = "x-gateway-destination-endpoint";
-const PEER_CLUSTER = "warmroute_peers";
-const PEER_PATH = "/warmroute/peers";
 
 /** One way between a gateway and a server. */
 const SCRAPE_MS = 1;
@@ -63,37 +62,24 @@ function serverAddress(server: number): string {
   return `10.0.${server >> 8}.${server & 255}:8000`;
 }
 
-function peerAddress(gateway: number): string {
-  return `10.1.0.${gateway}:10000`;
-}
-
 class WarmroutePolicy implements Policy {
   /** The filter scrapes by itself. */
   readonly pollMs = 0;
   private filter: FilterHost;
   private readonly context: PolicyContext;
   private readonly headers: (request: WorkRequest) => [string, string][];
-  private readonly network: PeerNetwork;
-  private readonly tally: PeerTally;
   private readonly trips = new Map<number, Trip>();
   private readonly tripOf = new Map<Stream, Trip>();
   private readonly servers = new Map<string, number>();
-  private readonly peers: WarmroutePolicy[];
-  private readonly peerCalls = new Map<Stream, (stream: Stream, nowMs: number) => void>();
+  private readonly links: PeerLinks;
 
   constructor(context: PolicyContext, options: WarmrouteOptions, module: WebAssembly.Module) {
     this.context = context;
     this.headers = options.headers ?? (() => []);
-    this.network = options.network ?? GOOD_NETWORK;
-    this.tally = options.tally ?? { messages: 0, bytes: 0 };
+    const network = options.network ?? GOOD_NETWORK;
+    const tally = options.tally ?? { messages: 0, bytes: 0 };
+    this.links = new PeerLinks(context, network, tally, () => this.filter);
     for (let i = 0; i < context.servers; i += 1) this.servers.set(serverAddress(i), i);
-    let peers = context.shared.get("warmroute") as WarmroutePolicy[] | undefined;
-    if (peers === undefined) {
-      peers = [];
-      context.shared.set("warmroute", peers);
-    }
-    this.peers = peers;
-    peers.push(this);
     const config = merge(this.config(), options.config);
     const start = (startMs: number): FilterHost => {
       const filter: FilterHost = new FilterHost(
@@ -107,7 +93,7 @@ class WarmroutePolicy implements Policy {
       return filter;
     };
     this.filter = start(context.random.next() * 50);
-    const restartMs = this.network.restartMs.get(context.gateway);
+    const restartMs = network.restartMs.get(context.gateway);
     if (restartMs !== undefined) {
       // As a hot restart does: what is under way ends where it began.
       context.at(restartMs, (nowMs) => {
@@ -175,10 +161,7 @@ class WarmroutePolicy implements Policy {
   }
 
   private config(): object {
-    const peerCount = this.context.gateways;
-    const peers = Array.from({ length: peerCount }, (_, gateway) => gateway)
-      .filter((gateway) => gateway !== this.context.gateway)
-      .map(peerAddress);
+    const peers = this.links.others;
     return {
       hosts: [...this.servers.keys()],
       ...(peers.length > 0 ? { peers: { cluster: PEER_CLUSTER, hosts: peers } } : {}),
@@ -208,12 +191,7 @@ class WarmroutePolicy implements Policy {
 
   /** A held stream was let go or answered. */
   private settled(stream: Stream, nowMs: number): void {
-    const peerCall = this.peerCalls.get(stream);
-    if (peerCall !== undefined) {
-      this.peerCalls.delete(stream);
-      peerCall(stream, nowMs);
-      return;
-    }
+    if (this.links.settled(stream, nowMs)) return;
     const trip = this.tripOf.get(stream);
     if (trip === undefined) return;
     const server = this.read(trip);
@@ -265,55 +243,18 @@ class WarmroutePolicy implements Policy {
 
   /** Calls of the filter: scrapes and messages to other gateways. */
   private answer(call: Call, by: FilterHost): void {
-    const target = call.headers.get(CHOICE_HEADER) ?? "";
-    const sentMs = this.context.nowMs();
     if (call.cluster === PEER_CLUSTER) {
-      const peer = this.peers.find((_, gateway) => peerAddress(gateway) === target);
-      if (peer !== undefined) this.tell(call, by, peer);
+      this.links.send(call, by);
       return;
     }
-    const server = this.servers.get(target);
-    this.context.at(sentMs + SCRAPE_MS, (nowMs) => {
+    const server = this.servers.get(call.headers.get(CHOICE_HEADER) ?? "");
+    this.context.at(this.context.nowMs() + SCRAPE_MS, (nowMs) => {
       const text = server === undefined ? undefined : this.context.metrics(server);
       by.act(nowMs, () => {
         if (text === undefined) call.refuse();
         else call.respond(200, text);
       });
     });
-  }
-
-  /** A message to another gateway; without an answer in time it counts as failed. */
-  private tell(call: Call, by: FilterHost, peer: WarmroutePolicy): void {
-    const { context, network } = this;
-    this.tally.messages += 1;
-    this.tally.bytes += call.body.length;
-    const sentMs = context.nowMs();
-    const afterMs = delayMs(network, context.gateway, peer.context.gateway, context.random);
-    context.at(sentMs + call.timeoutMs, (nowMs) => {
-      if (!call.answered) by.act(nowMs, () => call.timeOut());
-    });
-    if (afterMs === undefined) return;
-    const answer = (stream: Stream, repliedMs: number): void => {
-      const local = stream.localReply;
-      const backMs = delayMs(network, peer.context.gateway, context.gateway, context.random);
-      if (backMs === undefined) return;
-      context.at(repliedMs + backMs, (nowMs) => {
-        if (call.answered) return;
-        by.act(nowMs, () => {
-          if (local === undefined) call.refuse();
-          else call.respond(local.status, local.body);
-        });
-      });
-    };
-    context.at(sentMs + afterMs, (nowMs) => peer.hear(call, answer, nowMs));
-  }
-
-  private hear(call: Call, answer: (stream: Stream, nowMs: number) => void, nowMs: number): void {
-    const worker = this.context.random.below(this.filter.workers);
-    const path = call.headers.get(":path") ?? PEER_PATH;
-    const stream = this.filter.message(worker, path, call.body, nowMs);
-    if (isSettled(stream)) answer(stream, nowMs);
-    else this.peerCalls.set(stream, answer);
   }
 }
 
