@@ -51,15 +51,3 @@ export class Candidates {
   /** Total cost; what is chosen has the lowest. */
   readonly costMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
 }
-
-/** Requests in flight per usable host, as far as this Envoy knows. */
-export function meanInFlight(c: Candidates): f64 {
-  let sum: f64 = 0;
-  let usable: f64 = 0;
-  for (let slot = 0; slot < c.count; slot++) {
-    if (!unchecked(c.usable[slot])) continue;
-    sum += unchecked(c.inFlight[slot]);
-    usable++;
-  }
-  return usable > 0 ? sum / usable : 0;
-}

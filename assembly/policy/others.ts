@@ -1,4 +1,4 @@
-import { Candidates, meanInFlight } from "./candidates";
+import { Overview } from "./overview";
 
 /** Weight of one choice once the mean is settled: about the last fifty. */
 const SETTLED_WEIGHT: f64 = 0.02;
@@ -20,21 +20,11 @@ export class Others {
   private noted: f64 = 0;
 
   /** Takes in what servers report at a choice. */
-  note(c: Candidates): void {
-    let own: f64 = 0;
-    let others: f64 = 0;
-    for (let slot = 0; slot < c.count; slot++) {
-      if (!unchecked(c.usable[slot])) continue;
-      const running = unchecked(c.running[slot]);
-      const fresh = unchecked(c.freshness[slot]);
-      if (isNaN(running) || fresh == 0) continue;
-      const waiting = unchecked(c.waiting[slot]);
-      others += running + (isNaN(waiting) ? 0 : waiting);
-      own += unchecked(c.inFlight[slot]);
-    }
-    if (own + others == 0) return;
+  note(o: Overview): void {
+    const all = o.ownReported + o.othersReported;
+    if (all == 0) return;
     const weight = Math.max(1 / ++this.noted, SETTLED_WEIGHT);
-    this.share += (others / (own + others) - this.share) * weight;
+    this.share += (o.othersReported / all - this.share) * weight;
   }
 
   /** 0 alone … 1 one among several. */
@@ -46,8 +36,8 @@ export class Others {
    * How much agreeing counts at a choice, 0..1: in full where others are about or hardly anything is in flight. Then it costs
    * no time, and a gateway that starts anew finds conversations where it left them.
    */
-  agreement(c: Candidates): f64 {
-    const crowd = meanInFlight(c) / LIGHT;
+  agreement(o: Overview): f64 {
+    const crowd = o.meanInFlight / LIGHT;
     return Math.max(this.weight, 1 / (1 + crowd * crowd));
   }
 }

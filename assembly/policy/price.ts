@@ -1,5 +1,6 @@
 import { PRICED_FACTOR_MIN, stepMs } from "../cost/speed";
-import { Candidates, meanInFlight } from "./candidates";
+import { Candidates } from "./candidates";
+import { Overview } from "./overview";
 import { rendezvous } from "./rendezvous";
 import { RequestCost } from "./request";
 import { Weights } from "./weights";
@@ -18,57 +19,70 @@ export const WAITING_TOKENS: f64 = 256;
  *      + tie and home terms (agreement between gateways)
  *      + what the view charges (an adapter to load, a slow start)
  */
-export function price(c: Candidates, r: RequestCost, w: Weights): void {
-  const unknownRunning = busiestReport(c, c.running);
-  const unknownWaiting = busiestReport(c, c.waiting);
-  const unknownKv = busiestReport(c, c.kvUsage);
-  const unknownGpu = busiestReport(c, c.gpuUtilization);
+export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): void {
   const tieMs = w.tieMs * Math.min(speedOf(r), 1);
   const known = r.knownSlot >= 0;
-  const home = known ? r.knownSlot : homeOf(c, r.key);
-  const awayMs = away(c, r, w, known ? stay(c, r, w, tieMs) : 0);
+  const awayMs = away(o, r, w, known ? stay(c, r, w, tieMs) : 0);
+  // A new conversation is at home where its rendezvous score is highest: found on the way, so the price of not being at home
+  // is charged everywhere first.
+  let home = r.knownSlot;
+  let homeScore: f64 = known ? Infinity : -1;
   const turnWeight = !known && r.sharedTokens < TURN_KNOWN * r.promptTokens ? w.turn : 0;
+
+  // The same for all hosts: worked out once, for no compiler takes it out of a loop that stores.
+  const key = r.key;
+  const promptTokens = r.promptTokens;
+  const sharedTokens = r.sharedTokens;
+  const outputTokens = r.outputTokens;
+  const msPerToken = w.prefillMsPerToken;
+  const waitingMs = Math.max(r.meanWorkMs, WAITING_TOKENS * msPerToken);
+  // A prefix that many conversations share pays its prefill once per host: only this request's part of that counts.
+  const othersShare = 1 - 1 / (1 + r.forks);
+  const evictionWeight = w.eviction * r.reuseShare;
+
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
     const prefillFactor = unchecked(c.prefillFactor[slot]);
-    const pricedMs = w.prefillMsPerToken * Math.max(prefillFactor, PRICED_FACTOR_MIN);
+    const pricedMs = msPerToken * Math.max(prefillFactor, PRICED_FACTOR_MIN);
     const fresh = unchecked(c.freshness[slot]);
 
     // Reports fade to what the busiest reporting host shows, so a host nobody hears from isn't taken for idle.
-    const running = fade(unchecked(c.running[slot]), unknownRunning, fresh);
-    const waiting = fade(unchecked(c.waiting[slot]), unknownWaiting, fresh);
+    const running = fade(unchecked(c.running[slot]), o.busiestRunning, fresh);
+    const waiting = fade(unchecked(c.waiting[slot]), o.busiestWaiting, fresh);
     const batch = Math.min(running + unchecked(c.inFlight[slot]), BATCH_MAX);
-    const othersTokensMs = WAITING_TOKENS * w.prefillMsPerToken;
-    const othersWorkMs = Math.max(r.meanWorkMs, othersTokensMs) * prefillFactor;
-    const waitMs = unchecked(c.pendingMs[slot]) + waiting * othersWorkMs;
+    const waitMs = unchecked(c.pendingMs[slot]) + waiting * waitingMs * prefillFactor;
 
-    const uncached = Math.max(r.promptTokens - unchecked(c.cachedTokens[slot]), 0);
+    const known = unchecked(c.cachedTokens[slot]);
+    const uncached = Math.max(promptTokens - known, 0);
     const prefillMs = uncached * pricedMs;
-    // A prefix that many conversations share pays its prefill once per host: only this request's part of that counts.
-    const missing = Math.max(r.sharedTokens - unchecked(c.cachedTokens[slot]), 0);
-    const sharedMs = missing * pricedMs * (1 - 1 / (1 + r.forks));
-    const countedMs = prefillMs - sharedMs;
+    const missing = Math.max(sharedTokens - known, 0);
+    const countedMs = prefillMs - missing * pricedMs * othersShare;
 
     const decodeFactor = Math.max(unchecked(c.decodeFactor[slot]), PRICED_FACTOR_MIN);
     const decodeMs =
-      r.outputTokens * stepMs(w.decodeStepMs, w.decodeMsPerSequence, batch + 1, decodeFactor);
+      outputTokens * stepMs(w.decodeStepMs, w.decodeMsPerSequence, batch + 1, decodeFactor);
     const othersMs = w.othersWait * prefillMs * batch;
-    const evictionMs = w.eviction * r.reuseShare * unchecked(c.fill[slot]) * countedMs;
+    const evictionMs = evictionWeight * unchecked(c.fill[slot]) * countedMs;
     const pressure = Math.max(
-      w.kvPressure * fade(unchecked(c.kvUsage[slot]), unknownKv, fresh),
-      w.gpuPressure * fade(unchecked(c.gpuUtilization[slot]), unknownGpu, fresh),
+      w.kvPressure * fade(unchecked(c.kvUsage[slot]), o.busiestKv, fresh),
+      w.gpuPressure * fade(unchecked(c.gpuUtilization[slot]), o.busiestGpu, fresh),
     );
     const pressureMs = pressure * (prefillMs + decodeMs);
 
     let cost = waitMs + countedMs + decodeMs + othersMs + evictionMs + pressureMs;
-    cost += tieMs * (1 - rendezvous(r.key, unchecked(c.hash[slot])));
-    if (slot != home) cost += awayMs;
+    const score = rendezvous(key, unchecked(c.hash[slot]));
+    cost += tieMs * (1 - score);
+    if (score > homeScore) {
+      homeScore = score;
+      home = slot;
+    }
     cost += turnWeight * countedMs * unchecked(c.turn[slot]);
     cost += unchecked(c.surchargeMs[slot]);
     unchecked((c.waitMs[slot] = waitMs));
-    unchecked((c.prefillMs[slot] = uncached * w.prefillMsPerToken * prefillFactor));
-    unchecked((c.costMs[slot] = cost));
+    unchecked((c.prefillMs[slot] = uncached * msPerToken * prefillFactor));
+    unchecked((c.costMs[slot] = cost + awayMs));
   }
+  if (home >= 0) unchecked((c.costMs[home] -= awayMs));
 }
 
 /** A prompt of which less than this share is known goes by the gateway's own order of hosts. */
@@ -89,10 +103,10 @@ const HOME_LIGHT: f64 = 3;
  * it, so that all gateways agree, and a restarted one too, without having talked. What is known of the prompt anywhere, or a
  * prompt that clearly went on from earlier turns, makes home more likely to have more of it.
  */
-function away(c: Candidates, r: RequestCost, w: Weights, stayMs: f64): f64 {
+function away(o: Overview, r: RequestCost, w: Weights, stayMs: f64): f64 {
   const tokens = Math.min(r.promptTokens, HOME_TOKENS);
   const known = r.promptTokens > 0 ? Math.min(r.sharedTokens / r.promptTokens, 1) : 0;
-  const crowd = meanInFlight(c) / HOME_LIGHT;
+  const crowd = o.meanInFlight / HOME_LIGHT;
   const share = HOME_COLD + (r.isContinued ? 1 : known) / (1 + crowd * crowd);
   const home = r.knownSlot >= 0 ? w.home : w.home * w.agreement;
   return home * share * tokens * w.prefillMsPerToken * speedOf(r) + stayMs;
@@ -111,37 +125,6 @@ function stay(c: Candidates, r: RequestCost, w: Weights, tieMs: f64): f64 {
   const decodeFactor = Math.max(unchecked(c.decodeFactor[r.knownSlot]), PRICED_FACTOR_MIN);
   const sequenceMs = w.decodeMsPerSequence * decodeFactor;
   return ties + STAY_SEQUENCES * r.outputTokens * sequenceMs;
-}
-
-/** Usable host with the highest rendezvous score, −1 for none. */
-function homeOf(c: Candidates, key: u64): i32 {
-  let home = -1;
-  let best: f64 = -1;
-  for (let slot = 0; slot < c.count; slot++) {
-    if (!unchecked(c.usable[slot])) continue;
-    const score = rendezvous(key, unchecked(c.hash[slot]));
-    if (score > best) {
-      best = score;
-      home = slot;
-    }
-  }
-  return home;
-}
-
-/** Reports down to this freshness stand for the unknown ones in full, older ones ever less. */
-const TELLING_FRESHNESS: f64 = 0.25;
-
-/** Highest reported value among usable hosts, 0 if nobody reports or is asked to. */
-function busiestReport(c: Candidates, values: StaticArray<f64>): f64 {
-  let most: f64 = 0;
-  if (!c.areAsked) return most;
-  for (let slot = 0; slot < c.count; slot++) {
-    if (!unchecked(c.usable[slot])) continue;
-    const weight = Math.min(unchecked(c.freshness[slot]) / TELLING_FRESHNESS, 1);
-    const value = unchecked(values[slot]) * weight;
-    if (value > most) most = value;
-  }
-  return most;
 }
 
 /** A reported value at its freshness; what is unknown or faded is filled up with `unknown`. */

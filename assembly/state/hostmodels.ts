@@ -6,6 +6,8 @@
  * ```
  */
 
+import { mix } from "../prefix/hash";
+
 /** Models and adapters that are kept per server. */
 export const HOST_MODELS: i32 = 32;
 const COUNT: i32 = 120;
@@ -50,6 +52,15 @@ export class HostModels {
   static set(at: usize, i: i32, hash: u64, kind: u8): void {
     store<u64>(at + <usize>(HASHES + i * 8), hash);
     store<u8>(at + <usize>(KINDS + i), kind);
+  }
+
+  /** Tells lists of names apart, their order included; 0 for none. */
+  static signature(at: usize): u64 {
+    let sum: u64 = 0;
+    for (let i = 0, count = HostModels.count(at); i < count; i++) {
+      sum = mix(sum, HostModels.hash(at, i) + <u64>HostModels.kind(at, i));
+    }
+    return sum;
   }
 
   /** What the server says of a name: `NameKind`. */

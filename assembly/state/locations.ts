@@ -1,4 +1,6 @@
 import { Bucket } from "./bucket";
+import { HostDirectory } from "./hosts";
+import { Journal } from "./journal";
 import { MAX_HOSTS } from "./layout";
 import { candidates, entryAt } from "./locationbucket";
 import { LocationTable } from "./locationtable";
@@ -20,6 +22,9 @@ const FETCHED: i32 = 16;
 export class Locations extends LocationTable {
   /** By slot: deepest chain index alive there after `match`, −1 for none. */
   readonly depth: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  /** Slots for which that isn't −1, in any order: holders[0 … holderCount − 1]. */
+  readonly holders: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
+  holderCount: i32 = 0;
   /** By slot: age of that boundary there, as a share of the host's capacity. */
   readonly age: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   /** Deepest index alive anywhere after `match`, −1 for none. */
@@ -35,6 +40,11 @@ export class Locations extends LocationTable {
   private probes: i32 = 0;
   /** Keeps the loads of `fetch` from being left out. */
   private fetched: u32 = 0;
+
+  constructor(hosts: HostDirectory, journal: Journal, tableBytes: i32) {
+    super(hosts, journal, tableBytes);
+    this.depth.fill(-1);
+  }
 
   /**
    * Loads what will be looked at of a chain's end, all at once: the table is far larger than the processor's caches, and one
@@ -166,8 +176,8 @@ export class Locations extends LocationTable {
     this.probes = 0;
     this.deepest = -1;
     this.forks = 0;
-    // −1 in every byte is −1.
-    memory.fill(changetype<usize>(this.depth), 0xff, this.hosts.count << 2);
+    for (let i = 0; i < this.holderCount; i++) unchecked((this.depth[this.holders[i]] = -1));
+    this.holderCount = 0;
   }
 
   /**
@@ -192,7 +202,9 @@ export class Locations extends LocationTable {
       const entry = entryAt(bucket, ctz(left));
       if (Bucket.tag(entry) != tag || !this.isAlive(entry)) continue;
       const slot = Bucket.slot(entry);
-      if (index > unchecked(this.depth[slot])) {
+      const depth = unchecked(this.depth[slot]);
+      if (depth < 0) unchecked((this.holders[this.holderCount++] = slot));
+      if (index > depth) {
         unchecked((this.depth[slot] = index));
         unchecked((this.age[slot] = this.ageTokens(entry, slot) / unchecked(this.capacity[slot])));
       }

@@ -12,6 +12,7 @@ import { Session } from "node:inspector/promises";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { type Exchange, Gateway } from "../filter/gateway.ts";
+import type { Call } from "../host/calls.ts";
 import { answerOf, endpointOf } from "./answers.ts";
 import { COUNTER, chatBodies, parseSize } from "./bodies.ts";
 
@@ -35,26 +36,39 @@ const SAMPLE_US = 100;
 const RUN_BYTES = 1e8;
 const BODIES_BYTES = 32 * 1024 * 1024;
 
+/** What servers report. */
+const report = bodyOf(answerOf(endpointOf("GET /metrics HTTP/1.1"), 0, Buffer.alloc(0)));
+
+function bodyOf(message: Buffer): string {
+  const text = message.toString();
+  return text.slice(text.indexOf("\r\n\r\n") + 4);
+}
+
 /** Answers a request as the benchmark's backend does. */
 function answer(exchange: Exchange, bytes: number): void {
   const { stream } = exchange;
   const head = `POST /v1/chat/completions HTTP/1.1${values.stream ? "\r\nx-bench-stream: 1" : ""}`;
   const message = answerOf(endpointOf(head), bytes, Buffer.alloc(0)).toString();
-  const bodyAt = message.indexOf("\r\n\r\n") + 4;
+  const body = bodyOf(Buffer.from(message));
   const type = /content-type: (\S+)/.exec(message)?.[1] ?? "";
   stream.upstreamAddress = exchange.target;
   stream.responseHeaders([
     [":status", "200"],
     ["content-type", type],
-    ["content-length", `${message.length - bodyAt}`],
+    ["content-length", `${body.length}`],
   ]);
-  stream.responseBody(message.slice(bodyAt), true);
+  stream.responseBody(body, true);
 }
 
 /** Sends requests of a size; returns what each function of the filter used, in µs per request. */
 async function profile(size: number, hosts: number, requests: number): Promise<[string, number][]> {
   const addresses = Array.from({ length: hosts }, (_unused, i) => `10.0.0.${i + 1}:8000`);
-  const gateway = new Gateway(addresses, { config: { debug_headers: false } });
+  // Scrapes are answered in the next moment, by what the benchmark's backend says.
+  const calls: Call[] = [];
+  const gateway = new Gateway(addresses, {
+    config: { debug_headers: false, metrics: { source: "hosts" } },
+    onCall: (call) => calls.push(call),
+  });
   const count = Math.max(8, Math.min(256, Math.floor(BODIES_BYTES / size)));
   const bodies = chatBodies(count, size, 1, values.stream).map((text) => Buffer.from(text));
   const counters = bodies.map((body) => body.lastIndexOf(COUNTER));
@@ -66,6 +80,7 @@ async function profile(size: number, hosts: number, requests: number): Promise<[
     body.write(String(made).padStart(COUNTER.length, "0"), counters[i] as number, "latin1");
     open.push(gateway.send(body));
     gateway.host.advance(0.1);
+    for (let call = calls.pop(); call !== undefined; call = calls.pop()) call.respond(200, report);
     if (open.length > IN_FLIGHT) answer(open.shift() as Exchange, body.length);
   };
   for (let i = 0; i < requests / 4; i++) send();

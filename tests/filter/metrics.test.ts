@@ -185,6 +185,40 @@ test("the queue alone, the running requests alone, the GPU alone steer away", ()
   }
 });
 
+test("servers at rest: what one serves, and how busy it is, counts from its next report on; without one it ages", () => {
+  const [first, second] = hostNames(2) as [string, string];
+  const serving = (model: string, load: Load) =>
+    vllm(load).replaceAll('{engine="0"', `{model_name="${model}",engine="0"`);
+  const pages: Record<string, string | undefined> = {};
+  const all = (model: string) => {
+    pages[first] = serving(model, { running: 0, waiting: 0 });
+    pages[second] = pages[first];
+  };
+  all("m1");
+  const gateway = scraping(pages, { stale_after_ms: 2000 });
+  let asked = 0;
+  const used = () => [...spread(gateway, 40, `${++asked}/`).keys()].sort();
+  assert.deepEqual(used(), [first, second], "both are used");
+
+  pages[second] = serving("m2", { running: 0, waiting: 0 });
+  gateway.host.advance(1000);
+  assert.deepEqual(used(), [first], "only the first serves m1 now");
+
+  all("m1");
+  gateway.host.advance(1000);
+  assert.deepEqual(used(), [first, second], "both do again");
+
+  pages[second] = serving("m1", { running: 9, waiting: 9, kv: 0.99 });
+  gateway.host.advance(1000);
+  assert.deepEqual(used(), [first], "the second is full");
+
+  all("m1");
+  gateway.host.advance(1000);
+  pages[second] = undefined;
+  gateway.host.advance(4000);
+  assert.deepEqual(used(), [first], "the second has fallen silent");
+});
+
 test("a load report on an answer counts at once; shares alone don't make old counts young", () => {
   const [first, second] = hostNames(2) as [string, string];
   const gateway = new Gateway([first, second], {

@@ -4,6 +4,7 @@ import { Config } from "../../config/config";
 import { Candidates } from "../../policy/candidates";
 import { order } from "../../policy/order";
 import { Others } from "../../policy/others";
+import { Overview } from "../../policy/overview";
 import { price } from "../../policy/price";
 import { Reason } from "../../policy/reason";
 import { RequestCost } from "../../policy/request";
@@ -36,6 +37,7 @@ export class Decider {
   private identity: Identity;
   private locator: Locator;
   private request: RequestCost = new RequestCost();
+  private overview: Overview;
   private weights: Weights = new Weights();
   /** Running means over this worker's requests: prefill ms at the priors, and the share of prompts that was cached. */
   private meanWorkMs: f64 = 0;
@@ -58,7 +60,9 @@ export class Decider {
   ) {
     const candidates = new Candidates();
     this.candidates = candidates;
-    this.locator = new Locator(fleet, candidates);
+    const overview = new Overview();
+    this.overview = overview;
+    this.locator = new Locator(fleet, candidates, overview);
     const view = new View(config, fleet, health);
     this.view = view;
     this.renewals = new Renewals(fleet, view);
@@ -155,6 +159,8 @@ export class Decider {
       if (d.readable) d.reason = Reason.Cold;
       return;
     }
+    const overview = this.overview;
+    overview.take(this.candidates);
     const r = this.request;
     const turnTokens = this.meanWorkMs / this.weights.prefillMsPerToken;
     this.locator.locate(d, reader, r, turnTokens);
@@ -164,11 +170,9 @@ export class Decider {
     r.speedFactor = this.fleet.speeds.medianPrefill;
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
-    this.others.note(this.candidates);
-    this.weights.agreement = isNaN(this.missing)
-      ? this.others.agreement(this.candidates)
-      : this.missing;
-    price(this.candidates, r, this.weights);
+    this.others.note(overview);
+    this.weights.agreement = isNaN(this.missing) ? this.others.agreement(overview) : this.missing;
+    price(this.candidates, overview, r, this.weights);
     this.congested = this.view.isCongested(this.candidates);
     if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
@@ -224,11 +228,7 @@ export class Decider {
     d.nextCostMs = d.choice.count > 1 ? c.costMs[d.choice.slots[1]] : NaN;
     d.batch = this.batchOf(slot);
     if (!d.readable) return;
-    let most: f64 = 0;
-    for (let i = 0; i < c.count; i++) {
-      const cached = unchecked(c.cachedTokens[i]);
-      if (unchecked(c.usable[i]) && cached > most) most = cached;
-    }
+    const most = this.locator.mostCached;
     if (r.knownSlot >= 0 && (d.hasSession || most <= 0)) {
       d.reason = r.knownSlot != slot ? Reason.Load : d.hasSession ? Reason.Session : Reason.Prefix;
     } else if (most <= 0) d.reason = Reason.Cold;

@@ -1,5 +1,6 @@
 import { RequestReader } from "../../body/request";
 import { Candidates } from "../../policy/candidates";
+import { Overview, loadOf } from "../../policy/overview";
 import { RequestCost } from "../../policy/request";
 import { Decision } from "./decision";
 import { Fleet } from "../fleet/fleet";
@@ -14,10 +15,13 @@ const CONTINUED_MESSAGES: u32 = 4;
 /** Which hosts have how much of a request cached: asks the location table as little as it takes to know. */
 export class Locator {
   private turnTokens: f64 = 0;
+  /** Most that any usable host has cached of the last request, tokens. */
+  mostCached: f64 = 0;
 
   constructor(
     private fleet: Fleet,
     private candidates: Candidates,
+    private overview: Overview,
   ) {}
 
   /**
@@ -31,6 +35,7 @@ export class Locator {
     const c = this.candidates;
     r.sharedTokens = 0;
     r.forks = 0;
+    this.mostCached = 0;
     if (reader && d.readable) {
       d.chainLength = reader.chain.length;
       d.headLength = reader.chain.within(reader.facts.headBytes);
@@ -54,16 +59,15 @@ export class Locator {
     // Where the conversation is, in the least loaded place, nothing that others have could be worth more.
     if (slot >= 0 && !this.isBest(r.knownSlot)) locations.matchRest(d.chain);
     if (length == 0) {
-      if (r.knownSlot >= 0) c.cachedTokens[r.knownSlot] = d.promptTokens * UNREAD_CACHED_SHARE;
+      if (r.knownSlot >= 0) this.note(r.knownSlot, d.promptTokens * UNREAD_CACHED_SHARE);
       return;
     }
     // A nonce ahead of the prompt spoils the engine's cache whatever the chain says: the conversation only stays in ties.
     if (d.nonceSkipped) return;
-    for (let slot = 0; slot < c.count; slot++) {
-      const depth = unchecked(locations.depth[slot]);
-      if (unchecked(c.usable[slot]) && depth >= 0) {
-        unchecked((c.cachedTokens[slot] = this.cachedUpTo(d, reader, depth)));
-      }
+    for (let i = 0; i < locations.holderCount; i++) {
+      const slot = unchecked(locations.holders[i]);
+      if (!unchecked(c.usable[slot])) continue;
+      this.note(slot, this.cachedUpTo(d, reader, unchecked(locations.depth[slot])));
     }
     if (locations.deepest >= 0) {
       r.sharedTokens = this.cachedUpTo(d, reader, locations.deepest);
@@ -91,34 +95,31 @@ export class Locator {
     // Nothing found yet says nothing: the prompt may differ at its end only.
     if (best < 0 || locations.deepest < 0) return false;
     if (locations.depth[best] != locations.deepest) return false;
-    const pendingMs = unchecked(c.pendingMs[best]);
-    const load = this.loadOf(best);
+    const o = this.overview;
     const speed = unchecked(c.prefillFactor[best]) / CLEARLY;
-    for (let slot = 0; slot < c.count; slot++) {
-      if (!unchecked(c.usable[slot]) || slot == best) continue;
-      if (unchecked(c.pendingMs[slot]) < pendingMs || this.loadOf(slot) < load) return false;
-      if (unchecked(c.prefillFactor[slot]) < speed) return false;
-    }
-    return true;
+    return (
+      unchecked(c.pendingMs[best]) <= o.leastPendingMs &&
+      loadOf(c, best) <= o.leastLoad &&
+      speed <= o.leastPrefillFactor
+    );
   }
 
-  /** Requests at a host, own and others'; a tenth of a request per share of KV or GPU in use. */
-  private loadOf(slot: i32): f64 {
-    const c = this.candidates;
-    const fresh = unchecked(c.freshness[slot]);
-    const reported = or0(unchecked(c.running[slot])) + or0(unchecked(c.waiting[slot]));
-    const shares = or0(unchecked(c.kvUsage[slot])) + or0(unchecked(c.gpuUtilization[slot]));
-    return reported * fresh + unchecked(c.inFlight[slot]) + (shares * fresh) / 10;
-  }
-
-  /** Usable host that holds the deepest known boundary, −1 for none. */
+  /** First usable host that holds the deepest known boundary, −1 for none. */
   private deepestHost(): i32 {
     const locations = this.fleet.locations;
-    for (let slot = 0; slot < this.candidates.count; slot++) {
-      const deepest = unchecked(locations.depth[slot]) == locations.deepest;
-      if (deepest && unchecked(this.candidates.usable[slot])) return slot;
+    let first = -1;
+    for (let i = 0; i < locations.holderCount; i++) {
+      const slot = unchecked(locations.holders[i]);
+      if (unchecked(locations.depth[slot]) != locations.deepest) continue;
+      if (unchecked(this.candidates.usable[slot]) && (first < 0 || slot < first)) first = slot;
     }
-    return -1;
+    return first;
+  }
+
+  /** A usable host has so many of the prompt's tokens. */
+  private note(slot: i32, tokens: f64): void {
+    unchecked((this.candidates.cachedTokens[slot] = tokens));
+    if (tokens > this.mostCached) this.mostCached = tokens;
   }
 
   /** Prompt tokens that a host has which knows the prompt up to a boundary of the chain. */
@@ -149,9 +150,4 @@ export class Locator {
 function guess(foundLength: i32, length: i32): i32 {
   if (foundLength == 0) return length - 1;
   return (foundLength < 255 ? min(foundLength, length) : max(length - 2, 1)) - 1;
-}
-
-@inline
-function or0(value: f64): f64 {
-  return isNaN(value) ? 0 : value;
 }

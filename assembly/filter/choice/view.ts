@@ -59,8 +59,9 @@ export class View {
     private fleet: Fleet,
     private health: Health,
   ) {
-    this.models = new Models(fleet.states);
-    this.facts = new HostFacts(fleet);
+    const facts = new HostFacts(fleet);
+    this.facts = facts;
+    this.models = new Models(fleet.states, facts);
     this.caches = new Caches(config, fleet);
     const limits = this.limits;
     limits.maxWaitMs = <f64>config.admission.maxWaitMs;
@@ -92,14 +93,28 @@ export class View {
     const count = hosts.count;
     c.count = count;
     facts.refresh(c);
+    const restsUntilMs = facts.restsUntilMs;
     for (let slot = 0; slot < count; slot++) {
+      const isQuiet = inFlight.isQuiet(slot);
+      const joinedMs = unchecked(facts.joinedMs[slot]);
+      if (isQuiet && nowMs < unchecked(restsUntilMs[slot])) {
+        // Most of hundreds of hosts: what the last choice was told of it holds, but for what a choice itself changes.
+        usable++;
+        if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
+        unchecked((c.usable[slot] = 1));
+        unchecked((c.room[slot] = <u8>Room.All));
+        unchecked((c.cachedTokens[slot] = 0));
+        unchecked((c.surchargeMs[slot] = 0));
+        unchecked((c.fill[slot] = unchecked(caches.fills[slot])));
+        continue;
+      }
       const may = unchecked(facts.isSound[slot]) != 0 || this.passesLook(c, slot, nowMs);
       unchecked((c.usable[slot] = may ? 1 : 0));
       if (!may) continue;
       usable++;
+      if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
       const sampleMs = unchecked(facts.sampleMs[slot]);
       const fresh = this.freshnessOf(sampleMs, nowMs);
-      const isQuiet = inFlight.isQuiet(slot);
       unchecked((c.cachedTokens[slot] = 0));
       unchecked((c.pendingMs[slot] = isQuiet ? 0 : inFlight.pendingMs(slot, nowMs)));
       unchecked((c.inFlight[slot] = isQuiet ? 0 : <f64>inFlight.total(slot)));
@@ -116,17 +131,27 @@ export class View {
       const room = limited ? this.room(c, slot, nowMs) : Room.All;
       if (room != Room.All) this.isCrowded = true;
       unchecked((c.room[slot] = <u8>room));
-      const joinedMs = unchecked(facts.joinedMs[slot]);
-      if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
       const workMs =
         unchecked(c.pendingMs[slot]) + unchecked(c.inFlight[slot]) * SLOW_START_REQUEST_MS;
       const surchargeMs = this.slowStart(joinedMs, nowMs) * workMs;
       const isReporting = isScraped && sampleMs > 0;
       unchecked((c.surchargeMs[slot] = surchargeMs + (isReporting ? lateMs * (1 - fresh) : 0)));
+      const rests = isQuiet && room == Room.All && !(unchecked(c.waiting[slot]) > 0);
+      unchecked((restsUntilMs[slot] = rests ? this.agesAtMs(slot, fresh, isGpuKnown) : 0));
     }
     this.firstJoinedMs = firstJoinedMs;
-    // Where no host names its models nobody is known not to serve one.
-    return model == 0 || facts.naming == 0 ? usable : usable - this.models.apply(c, model);
+    return model == 0 ? usable : usable - this.models.apply(c, model);
+  }
+
+  /** From when on what a host reported, or didn't, weighs less than it does now, ms; 0 if it fades already. */
+  private agesAtMs(slot: i32, fresh: f64, isGpuKnown: bool): f64 {
+    const facts = this.facts;
+    if (!unchecked(facts.isSound[slot])) return 0;
+    const sampleMs = unchecked(facts.sampleMs[slot]);
+    if (sampleMs != 0 && fresh < 1) return 0;
+    const reportMs = sampleMs != 0 ? sampleMs + this.freshMs : Infinity;
+    const gpuMs = isGpuKnown ? unchecked(facts.gpuSampleMs[slot]) + this.staleMs : Infinity;
+    return Math.min(reportMs, gpuMs);
   }
 
   /** Whether a host that was set aside, or isn't known to be well, may be used all the same. */

@@ -20,8 +20,17 @@ export class HostFacts {
   readonly waiting: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly joinedMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly pushedBackUntilMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  /**
+   * Until when (excluded), ms, the passing of time changes nothing that a choice reads of the host, while nothing is in flight
+   * there; 0 not known. Set by who fills candidates in, void with the next record.
+   */
+  readonly restsUntilMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   /** Hosts that name their models. */
   naming: i32 = 0;
+  /** By slot: signature of the models that the host names, 0 for none and while it is gone or unwell. */
+  readonly names: StaticArray<u64> = new StaticArray<u64>(MAX_HOSTS);
+  /** How often one of these has changed; wraps. */
+  namesVersion: u32 = 0;
 
   private isNaming: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
   /** By slot: version of the record that was taken over; of all, version of the directory, −1 for none. */
@@ -71,6 +80,10 @@ export class HostFacts {
     unchecked((c.kvUsage[slot] = isReporting ? HostRecord.kvUsage(at) : NaN));
     unchecked((c.prefillFactor[slot] = unchecked(fleet.speeds.prefill[slot])));
     unchecked((c.decodeFactor[slot] = unchecked(fleet.speeds.decode[slot])));
+    unchecked((this.restsUntilMs[slot] = 0));
+    const names = isHealthy ? HostModels.signature(at) : 0;
+    if (names != unchecked(this.names[slot])) this.namesVersion++;
+    unchecked((this.names[slot] = names));
     const isNaming: u8 = HostModels.count(at) > 0 ? 1 : 0;
     this.naming += <i32>isNaming - <i32>unchecked(this.isNaming[slot]);
     unchecked((this.isNaming[slot] = isNaming));

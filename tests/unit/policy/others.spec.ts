@@ -1,7 +1,8 @@
 import { Candidates } from "../../../assembly/policy/candidates";
 import { Others } from "../../../assembly/policy/others";
+import { Overview } from "../../../assembly/policy/overview";
 
-function busy(own: f64, others: f64): Candidates {
+function busy(own: f64, others: f64): Overview {
   const c = new Candidates();
   c.count = 2;
   for (let slot = 0; slot < 2; slot++) {
@@ -11,7 +12,9 @@ function busy(own: f64, others: f64): Candidates {
     c.waiting[slot] = 0;
     c.freshness[slot] = 1;
   }
-  return c;
+  const overview = new Overview();
+  overview.take(c);
+  return overview;
 }
 
 describe("Others", () => {

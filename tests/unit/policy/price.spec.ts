@@ -1,5 +1,6 @@
 import { Candidates } from "../../../assembly/policy/candidates";
 import { Choice, order } from "../../../assembly/policy/order";
+import { Overview } from "../../../assembly/policy/overview";
 import { price } from "../../../assembly/policy/price";
 import { RequestCost } from "../../../assembly/policy/request";
 import { Weights } from "../../../assembly/policy/weights";
@@ -34,7 +35,9 @@ function request(promptTokens: f64, key: u64): RequestCost {
 
 /** First choice. */
 function choose(c: Candidates, r: RequestCost): i32 {
-  price(c, r, new Weights());
+  const overview = new Overview();
+  overview.take(c);
+  price(c, overview, r, new Weights());
   const choice = new Choice();
   order(c, 1, choice);
   return choice.count > 0 ? choice.slots[0] : -1;
