@@ -1,6 +1,6 @@
 import { equalsText, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
-import { JsonSink } from "../json/sink";
+import { LevelSink } from "../json/sink";
 import { hashBytes } from "../prefix/hash";
 import { FIELDS, Field, KEYS, Place } from "./usagekeys";
 import { isContentKey } from "./usagepeek";
@@ -21,7 +21,7 @@ const STOP = text("stop");
  * What an answer, or the events of one, say about tokens. Fields of later events replace those of
  * earlier ones; those of the items of a batch (a list at the top) add up.
  */
-export class UsageFacts extends JsonSink {
+export class UsageFacts extends LevelSink {
   /** Hash of the answer's id, 0 if it has none. */
   idHash: u64 = 0;
   /** llama.cpp's `"stop": true` was seen. */
@@ -113,7 +113,7 @@ export class UsageFacts extends JsonSink {
     return this.depth == 0 ? Place.None : <Place>unchecked(this.places[this.depth - 1]);
   }
 
-  private open(isObject: bool): void {
+  protected open(isObject: bool): void {
     let place = Place.None;
     if (this.skipped == 0) {
       if (this.depth == 0) {
@@ -137,7 +137,7 @@ export class UsageFacts extends JsonSink {
     this.depth++;
   }
 
-  private close(): void {
+  protected close(): void {
     if (this.skipped > 0) {
       this.skipped--;
       return;
@@ -174,22 +174,6 @@ export class UsageFacts extends JsonSink {
   private skipStrings(skip: bool): void {
     const scanner = this.scanner;
     if (scanner) scanner.skipStrings = skip;
-  }
-
-  onObjectStart(): void {
-    this.open(true);
-  }
-
-  onObjectEnd(): void {
-    this.close();
-  }
-
-  onArrayStart(): void {
-    this.open(false);
-  }
-
-  onArrayEnd(): void {
-    this.close();
   }
 
   onKey(ptr: usize, len: i32, cut: bool): void {

@@ -1,6 +1,6 @@
 import { Text, equalsText, text } from "../bytes";
 import { JsonScanner, ScanState } from "../json/scanner";
-import { JsonSink } from "../json/sink";
+import { LevelSink } from "../json/sink";
 import { ADDRESS_BYTES, ClusterHosts, MAX_CLUSTER_HOSTS } from "./hosts";
 import { Item, KEYS, Place, placeBelow } from "./places";
 
@@ -30,7 +30,7 @@ const MAX_PLACES: i32 = 10;
  * Keys may come in any order, a cluster's name after its hosts too. Hosts without ip and port
  * (pipes) are left out.
  */
-export class ClustersReader extends JsonSink {
+export class ClustersReader extends LevelSink {
   private hosts: ClusterHosts = new ClusterHosts();
   private scanner!: JsonScanner;
   private target: Text = text("");
@@ -130,7 +130,7 @@ export class ClustersReader extends JsonSink {
     return <Place>unchecked(this.places[this.depth - 1]);
   }
 
-  private open(isObject: bool): void {
+  protected open(isObject: bool): void {
     const place = this.skipped > 0 ? Place.None : placeBelow(this.place, this.to, isObject);
     this.to = Place.None;
     this.item = Item.None;
@@ -156,7 +156,7 @@ export class ClustersReader extends JsonSink {
     }
   }
 
-  private close(): void {
+  protected close(): void {
     if (this.skipped > 0) {
       this.skipped--;
       return;
@@ -169,22 +169,6 @@ export class ClustersReader extends JsonSink {
       if (this.isTarget) this.seen = true;
       else this.hosts.truncate(this.base, this.baseLeft);
     }
-  }
-
-  onObjectStart(): void {
-    this.open(true);
-  }
-
-  onObjectEnd(): void {
-    this.close();
-  }
-
-  onArrayStart(): void {
-    this.open(false);
-  }
-
-  onArrayEnd(): void {
-    this.close();
   }
 
   onKey(ptr: usize, len: i32, cut: bool): void {

@@ -31,3 +31,24 @@ export abstract class JsonSink {
   onFalse(): void {}
   onNull(): void {}
 }
+
+/** A sink that takes objects and arrays alike, but for what they are called. */
+export abstract class LevelSink extends JsonSink {
+  /** `{` or `[` */
+  protected abstract open(isObject: bool): void;
+  /** `}` or `]` */
+  protected abstract close(): void;
+
+  onObjectStart(): void {
+    this.open(true);
+  }
+  onObjectEnd(): void {
+    this.close();
+  }
+  onArrayStart(): void {
+    this.open(false);
+  }
+  onArrayEnd(): void {
+    this.close();
+  }
+}

@@ -1,4 +1,4 @@
-import { JsonSink } from "../json/sink";
+import { LevelSink } from "../json/sink";
 import { equalsText, text } from "../bytes";
 import { LabelSet } from "./labels";
 import { numberOk, parseNumber } from "./number";
@@ -32,7 +32,7 @@ const enum Key {
  *
  * Of a matrix (`values`, a list of pairs) the last pair counts. The keys may come in any order.
  */
-export class QuerySink extends JsonSink {
+export class QuerySink extends LevelSink {
   /** Results that hold no readable value. */
   malformed: i32 = 0;
   private labels: LabelSet = new LabelSet();
@@ -72,7 +72,7 @@ export class QuerySink extends JsonSink {
    *   5         { labels }  or  [ timestamp, "value" ]  or  [
    *   6           [ timestamp, "value" ]
    */
-  private open(isObject: bool): void {
+  protected open(isObject: bool): void {
     const depth = ++this.depth;
     if (this.inPath != depth - 1) return;
     switch (depth) {
@@ -109,28 +109,12 @@ export class QuerySink extends JsonSink {
     if (depth <= 4) this.key = Key.Other;
   }
 
-  private close(): void {
+  protected close(): void {
     if (this.inPath == this.depth) {
       if (this.depth == 4) this.emit();
       this.inPath--;
     }
     this.depth--;
-  }
-
-  onObjectStart(): void {
-    this.open(true);
-  }
-
-  onObjectEnd(): void {
-    this.close();
-  }
-
-  onArrayStart(): void {
-    this.open(false);
-  }
-
-  onArrayEnd(): void {
-    this.close();
   }
 
   onKey(ptr: usize, len: i32, cut: bool): void {
