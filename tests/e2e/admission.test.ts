@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { type Fleet, startServers } from "../llm/fleet.ts";
-import { type Answer, type Configuration, gateway, post, send } from "./harness.ts";
+import { ALIKE, type Answer, type Configuration, gateway, post, send } from "./harness.ts";
 import { known, STATUS } from "./known.ts";
 import { until, wait } from "./until.ts";
 
@@ -17,7 +17,7 @@ async function busyServers(
   const metrics = { source: "hosts", interval_ms: 100, timeout_ms: 90, stale_after_ms: 2000 };
   const envoy = await gateway(
     fleet.addresses,
-    { metrics, admission: { max_waiting: 2, ...admission }, status: STATUS },
+    { ...ALIKE, metrics, admission: { max_waiting: 2, ...admission }, status: STATUS },
     { workers },
   );
   await known(envoy, "reports", (hosts) => hosts.every(({ waiting }) => waiting === 0));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { listed, mostMet } from "./faults.ts";
-import { gateway, inParallel, post, send, sinks } from "./harness.ts";
+import { ALIKE, gateway, inParallel, post, send, sinks } from "./harness.ts";
 import type { Sink } from "./sink.ts";
 import { until } from "./until.ts";
 
@@ -28,7 +28,7 @@ async function place(envoy: EnvoyProcess, sessions: number): Promise<(string | u
 
 test("when a host leaves, only its sessions move, and no request fails (BC-25)", async () => {
   const upstreams = await sinks(4);
-  const envoy = await gateway(hostsOf(upstreams), {}, { workers: 4 });
+  const envoy = await gateway(hostsOf(upstreams), ALIKE, { workers: 4 });
   // So many that chance puts more than 30 % on one of four once in 10,000 times.
   const SESSIONS = 1000;
   const before = await place(envoy, SESSIONS);

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import test from "node:test";
 import { ROOT } from "../../tools/paths.ts";
 import { random, words } from "../../tools/seeded.ts";
-import { type Answer, gateway, post, type Seen, sinks } from "./harness.ts";
+import { ALIKE, type Answer, gateway, post, type Seen, sinks } from "./harness.ts";
 
 const upstreams = await sinks(4);
 const envoy = await gateway(
   upstreams.map(({ host }) => host),
-  {},
+  ALIKE,
   { workers: 2 },
 );
 

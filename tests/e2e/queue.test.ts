@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import test, { after } from "node:test";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { buildClock, WallClock } from "./clock.ts";
-import { type Answer, gateway, post, send } from "./harness.ts";
+import { ALIKE, type Answer, gateway, post, send } from "./harness.ts";
 import { known, STATUS } from "./known.ts";
 import { WatchedListener } from "./listener.ts";
 import { until, wait } from "./until.ts";
@@ -66,6 +66,9 @@ const reported = (envoy: EnvoyProcess, ...waiting: number[]) =>
     hosts.every((host, i) => host.waiting === waiting[i]),
   );
 
+/** What all gateways of these tests have. */
+const BASE = { ...ALIKE, status: STATUS };
+
 const METRICS = { source: "hosts", interval_ms: 100, timeout_ms: 90, stale_after_ms: 20_000 };
 
 let serial = 0;
@@ -108,7 +111,7 @@ test("5,000 held by 4 workers: bounded memory, served by priority, leavers and a
   const admission = { queue_limit: 5200, queue_timeout_ms: 80_000 };
   const envoy = await gateway(
     [server.address],
-    { metrics: METRICS, admission, status: STATUS },
+    { ...BASE, metrics: METRICS, admission },
     { workers: 4 },
   );
   server.waiting = 100;
@@ -142,7 +145,7 @@ test("a listener update while requests are held: each is served, nothing is left
   const listener = new WatchedListener();
   const envoy = await gateway(
     [server.address],
-    { metrics: METRICS, admission: { queue_timeout_ms: 60_000 }, status: STATUS },
+    { ...BASE, metrics: METRICS, admission: { queue_timeout_ms: 60_000 } },
     { workers: 4, edit: listener.edit, drainSeconds: 60 },
   );
   await until("the listener", async () => (await ask(envoy).catch(() => null))?.status === 200);
@@ -171,7 +174,7 @@ for (const byMs of [3_600_000, -3_600_000]) {
     const admission = { queue_timeout_ms: 2000 };
     const envoy = await gateway(
       [server.address],
-      { metrics: METRICS, admission, status: STATUS },
+      { ...BASE, metrics: METRICS, admission },
       { workers: 2, env: clock.env },
     );
     server.waiting = 100;
@@ -197,11 +200,7 @@ test("4 workers: reports that grew stale don't mean full: what was held goes, an
   const server = await puppet();
   const metrics = { ...METRICS, stale_after_ms: 3000 };
   const admission = { queue_timeout_ms: 80_000 };
-  const envoy = await gateway(
-    [server.address],
-    { metrics, admission, status: STATUS },
-    { workers: 4 },
-  );
+  const envoy = await gateway([server.address], { ...BASE, metrics, admission }, { workers: 4 });
   server.waiting = 100;
   await reported(envoy, 100);
   const held = Array.from({ length: 20 }, () => ask(envoy));
@@ -216,7 +215,7 @@ test("4 workers: only the server within its limits gets requests, until another'
   const servers = [await puppet(), await puppet(), await puppet()] as [Puppet, Puppet, Puppet];
   const hosts = servers.map(({ address }) => address);
   const admission = { max_kv_usage: 0.9, max_waiting: 10 };
-  const envoy = await gateway(hosts, { metrics: METRICS, admission }, { workers: 4 });
+  const envoy = await gateway(hosts, { ...BASE, metrics: METRICS, admission }, { workers: 4 });
   servers[0].kvUsage = 0.95;
   servers[1].waiting = 12;
   const counts = () => servers.map(({ seen }) => seen.length);
@@ -235,7 +234,11 @@ test("4 workers: only the server within its limits gets requests, until another'
 test("tenants' work has a label of its own, by which the access log knows them too", async () => {
   const server = await puppet();
   const admission = { tenant_header: "x-tenant" };
-  const envoy = await gateway([server.address], { metrics: METRICS, admission }, { workers: 2 });
+  const envoy = await gateway(
+    [server.address],
+    { ...BASE, metrics: METRICS, admission },
+    { workers: 2 },
+  );
   const hashes = new Set<string | undefined>();
   for (let i = 0; i < 40; i++) {
     const { headers } = await ask(envoy, { "x-tenant": `secret-${i % 2}` });
@@ -259,7 +262,7 @@ test("tenants' work has a label of its own, by which the access log knows them t
 test("a server's 429 with retry-after is tried elsewhere, and passed on when all say so", async () => {
   const servers = [await puppet(), await puppet()] as [Puppet, Puppet];
   const hosts = servers.map(({ address }) => address);
-  const configuration = { metrics: METRICS, status: STATUS };
+  const configuration = { ...BASE, metrics: METRICS };
   const envoy = await gateway(hosts, configuration, { workers: 1 });
   const usable = async () => {
     const answer = await send({ port: envoy.port, path: `${STATUS.path}.json` });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Fleet } from "../llm/fleet.ts";
 import { quickChecks } from "./faults.ts";
-import { type Configuration, gateway, post } from "./harness.ts";
+import { ALIKE, type Configuration, gateway, post } from "./harness.ts";
 import { WatchedListener } from "./listener.ts";
 import { ask, choiceOf, question, quickServers as servers } from "./questions.ts";
 import { until, wait } from "./until.ts";
@@ -67,6 +67,7 @@ test("a server that answers HTML, garbage or nothing on its metrics page serves 
 test("a killed server leaves the lists, returns, and has nothing cached then", async () => {
   const fleet = await servers(3);
   const configuration: Configuration = {
+    ...ALIKE,
     hosts: [],
     discovery: { source: "envoy_admin", interval_ms: 200 },
     metrics: { source: "hosts", interval_ms: 200, timeout_ms: 150, stale_after_ms: 2000 },

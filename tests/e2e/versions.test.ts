@@ -8,7 +8,7 @@ import { WHEEL_VERSIONS } from "../../tools/envoy/wheel.ts";
 import { ROOT } from "../../tools/paths.ts";
 import { random, words } from "../../tools/seeded.ts";
 import { startServers } from "../llm/fleet.ts";
-import { events, gateway, inParallel, post, sinks } from "./harness.ts";
+import { ALIKE, events, gateway, inParallel, post, sinks } from "./harness.ts";
 
 /*
  * What must hold on every Envoy that the compatibility table of README.md names as tested; the other
@@ -38,6 +38,7 @@ for (const version of WHEEL_VERSIONS) {
       const fleet = await startServers(3, { timeScale: 20, chunkTokens: 4 });
       t.after(() => fleet.stop());
       const settings = {
+        ...ALIKE,
         hosts: [],
         discovery: { source: "envoy_admin", interval_ms: 200 },
         metrics: { source: "hosts", interval_ms: 200, stale_after_ms: 2000 },
