@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import test, { after } from "node:test";
 import { mostMet } from "./faults.ts";
-import { gateway, inParallel, post } from "./harness.ts";
+import { ALIKE, gateway, inParallel, post } from "./harness.ts";
 import { ask, choiceOf, question, quickServers as servers } from "./questions.ts";
 import { until, wait } from "./until.ts";
 
@@ -109,7 +109,7 @@ for (const [what, order] of [
     const metrics = { source: "hosts", interval_ms: 500 };
     const ejectMs = 1500;
     const health = { failures: 3, eject_ms: ejectMs };
-    const envoy = await gateway(fleet.addresses, { metrics, health }, { workers: 2 });
+    const envoy = await gateway(fleet.addresses, { ...ALIKE, metrics, health }, { workers: 2 });
     await wait(800);
     await fleet.fault(1, order);
     const bad = fleet.addresses[1] as string;
