@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import type { EnvoyProcess } from "../../tools/envoy/process.ts";
-import { assertNothingLost, assertSettled, servers } from "./faults.ts";
+import { assertNothingLost, assertSettled, round, servers } from "./faults.ts";
 import { gateway, inParallel, send } from "./harness.ts";
 import { Link, type LinkFault } from "./link.ts";
 import { Traffic } from "./traffic.ts";
@@ -35,10 +35,10 @@ async function stat(envoy: EnvoyProcess, name: string, labels = {}): Promise<num
   return (await envoy.stats()).sum(`warmroute_${name}`, labels);
 }
 
-/** Waits until the gateways hear so many others. */
-async function hear(expected: number[]): Promise<void> {
+/** Waits until the gateways hear so many others; how long that took, ms. */
+async function hear(expected: number[]): Promise<number> {
   let heard: number[] = [];
-  await until(
+  return await until(
     `${expected} others heard`,
     async () => {
       heard = await Promise.all(gateways.map((envoy) => stat(envoy, "peers_heard")));
@@ -71,7 +71,9 @@ async function underLoad(what: (through: Traffic[]) => Promise<void>): Promise<v
   for (const envoy of gateways) await assertSettled(envoy);
 }
 
-test("gateways hear each other through links", () => hear(ALL.map(() => LAST)));
+test("gateways hear each other through links", async () => {
+  await hear(ALL.map(() => LAST));
+});
 
 const withLast = (from: number, to: number) => from === LAST || to === LAST;
 
@@ -91,17 +93,18 @@ const PARTITIONS: [
 ];
 
 for (const [what, fault, isMeant, heard] of PARTITIONS) {
-  test(`${what}: no request is lost, and it is heard again`, async () => {
+  test(`${what}: no request is lost, and it is heard again`, async (t) => {
     await underLoad(async () => {
       strike(fault, isMeant);
-      await hear(heard);
+      const missedMs = await hear(heard);
       if (fault.kind === "other version") {
         for (const envoy of gateways) {
           assert.ok((await stat(envoy, "peer_messages_dropped_total", { cause: "version" })) > 0);
         }
       }
       strike({ kind: "none" }, () => false);
-      await hear(ALL.map(() => LAST));
+      const againMs = await hear(ALL.map(() => LAST));
+      t.diagnostic(`missed after ${round(missedMs)} ms, heard again after ${round(againMs)} ms`);
     });
   });
 }
