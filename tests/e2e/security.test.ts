@@ -6,7 +6,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
 import { ROOT } from "../../tools/paths.ts";
-import { gateway, post, type RequestOptions, send, sinks } from "./harness.ts";
+import { type Configuration, gateway, post, type RequestOptions, send, sinks } from "./harness.ts";
 import type { Sink } from "./sink.ts";
 import { until } from "./until.ts";
 
@@ -72,6 +72,64 @@ test("a client reaches no host outside the cluster, and none that it names", asy
   }
   assert.equal(outside.seen.length, 0);
   assert.ok(inside.seen.length > 0, "named hosts get no more than their share");
+});
+
+const HELD = "allow_on_headers_stop_iteration: true";
+const WAYS: [what: string, Configuration, (yaml: string) => string][] = [
+  ["in shadow mode", { routing: { mode: "shadow" } }, (yaml) => yaml],
+  ["where headers can't be held", {}, (yaml) => yaml.replace(HELD, "")],
+];
+
+for (const [what, overrides, edit] of WAYS) {
+  test(`clients don't choose ${what}, on any path`, async () => {
+    const upstreams = await sinks(3);
+    const envoy = await gateway(hostsOf(upstreams), overrides, { fallback: "round_robin", edit });
+    const wanted = upstreams[2]?.host as string;
+    for (const [path, request] of paths("steer")) {
+      const headers = {
+        ...request.headers,
+        [ROUTING]: wanted,
+        "x-warmroute-key": "0123456789abcdef",
+      };
+      for (let i = 0; i < 3; i++) {
+        assert.equal((await send({ port: envoy.port, ...request, headers })).status, 200, path);
+      }
+      const seen = upstreams.flatMap((upstream) => upstream.seen.splice(0));
+      assert.equal(seen.length, 3, path);
+      for (const { headers: got } of seen) {
+        assert.equal(got["x-warmroute-key"], undefined, path);
+        // It may be the filter's own list, of all three.
+        if (got[ROUTING] !== undefined) assert.equal(`${got[ROUTING]}`.split(",").length, 3, path);
+      }
+      assert.ok(
+        seen.some(({ host }) => host !== wanted),
+        `${path}: all where the client wanted`,
+      );
+    }
+  });
+}
+
+test("a model's name can't break out of a header or a line of the access log", async () => {
+  const upstreams = await sinks(1);
+  const envoy = await gateway(hostsOf(upstreams));
+  const names = [
+    "m\r\nx-evil: 1\r\n\r\nHTTP/1.1 200 OK",
+    'm","evil":"1',
+    "m\u0000\u007f\n",
+    "\u2028m",
+  ];
+  for (const model of names) {
+    const answer = await post(envoy.port, chat("Hello", { model }));
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers["x-evil"], undefined);
+    assert.doesNotMatch(String(answer.headers["x-warmroute-model"]), /[\x00-\x1f\x7f]/);
+  }
+  const lines = await envoy.accessLog(names.length);
+  assert.equal(lines.length, names.length);
+  for (const line of lines) {
+    assert.equal(line.evil, undefined);
+    assert.doesNotMatch(String(line.model), /[\x00-\x1f\x7f]/);
+  }
 });
 
 test("clients can't set timeouts or retries of Envoy's that make servers look ill", async () => {

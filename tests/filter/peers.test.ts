@@ -45,6 +45,29 @@ test("gateways find each other, and themselves among the members", () => {
   assert.ok(perSecond >= 3 && perSecond <= 5, `${perSecond} messages a second to each`);
 });
 
+test("what gateways tell each other holds no prompt, session, tenant, model or token", () => {
+  const lab = met(2, { config: { affinity: { tenant_header: "x-tenant" } } });
+  const CANARY = "canary7f3a";
+  const headers = {
+    "x-tenant": CANARY,
+    "x-session-id": CANARY,
+    authorization: `Bearer ${CANARY}`,
+  };
+  for (let i = 0; i < 8; i++) {
+    const messages = [{ role: "user", content: `${CANARY} ${prose(8_000, rand)} ${CANARY}` }];
+    const body = { model: CANARY, user: CANARY, cache_salt: CANARY, messages };
+    lab
+      .at(0)
+      .send(body, { worker: i % 2, headers })
+      .answer();
+    lab.wait(40);
+  }
+  lab.wait(1500);
+  const bodies = lab.sent.map(({ call }) => call.body.toString("latin1"));
+  assert.ok(lab.messagesOf(0, 0).some(({ update }) => update.placements.length > 0));
+  for (const body of bodies) assert.ok(!body.includes(CANARY.slice(0, 6)));
+});
+
 test("a prompt with much to compute is told at once, at most one message in a gap; others ride along", () => {
   const lab = met(2);
   const since = lab.nowMs;

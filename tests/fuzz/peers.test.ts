@@ -10,6 +10,7 @@ const INPUTS = Number(process.env.FUZZ_RUNS ?? 20_000);
 const STATUSES = new Set([200, 400, 409, 413, 503]);
 
 test(`${INPUTS} damaged messages: nothing traps, hangs or grows, and good ones are still taken`, () => {
+  console.log(`fuzz: ${INPUTS} inputs`);
   const rand = new Random(SEED);
   const below = (limit: number) => rand.below(limit);
   const next = () => rand.next();
