@@ -62,6 +62,7 @@ export class Root extends RootContext {
   onTick(): void {
     const now = nowMs();
     const core = this.core;
+    core.ticker.ticked();
     this.pipeline.admission.tick(now);
     this.peering.tick(now);
     // While requests are held ticks come more often; the rest keeps its pace.

@@ -7,8 +7,11 @@ export const TICK_MS: u32 = 50;
 export const enum Wish {
   Admission,
   Exchange,
+  /** Whoever holds requests heard something: once. */
+  News,
 }
-const WISHES: i32 = 2;
+const WISHES: i32 = 3;
+const NEWS_MS: u32 = 1;
 
 /** The tick of one root: as often as the most impatient wants it. */
 export class Ticker {
@@ -31,8 +34,19 @@ export class Ticker {
     this.set();
   }
 
+  /** Another gateway's message came: the next tick is a millisecond away. Not at once: that is another root's callback. */
+  wake(): void {
+    this.want(Wish.News, NEWS_MS);
+  }
+
+  /** It ticks: woken for once. */
+  ticked(): void {
+    if (unchecked(this.wishes[Wish.News]) != TICK_MS) this.want(Wish.News, TICK_MS);
+  }
+
   private set(): void {
-    const periodMs = min(unchecked(this.wishes[0]), unchecked(this.wishes[1]));
+    let periodMs = TICK_MS;
+    for (let i = 0; i < WISHES; i++) periodMs = min(periodMs, unchecked(this.wishes[i]));
     if (periodMs == this.periodMs) return;
     this.periodMs = periodMs;
     setTickPeriodMs(periodMs);

@@ -5,6 +5,9 @@ export const FLAG_FORK: u8 = 1;
 
 /** Tokens in a step of a placement's cached tokens. */
 const CACHED_UNIT: f64 = 64;
+/** Steps of uncached tokens in a doubling: in seven bits, up to 290,000, each within 5 %. */
+const STEPS_PER_OCTAVE: f64 = 7;
+const STEP_MAX: f64 = 127;
 
 /** A request that went to a host, and the boundaries of its prompt that are new there. */
 @unmanaged
@@ -18,10 +21,12 @@ export class Placement {
     conversation: u64,
     anyModel: u64,
     cachedTokens: f64,
+    uncachedTokens: f64,
   ): void {
     store<u16>(at, <u16>host);
     store<u16>(at + 2, <u16>ids);
-    store<u8>(at + 4, isFork ? FLAG_FORK : 0);
+    const step = Math.round(Math.log2(Math.max(uncachedTokens, 0) + 1) * STEPS_PER_OCTAVE);
+    store<u8>(at + 4, (isFork ? FLAG_FORK : 0) | ((<u8>Math.min(step, STEP_MAX)) << 1));
     store<u8>(at + 5, <u8>min(chainLength, 255));
     store<u16>(at + 6, <u16>Math.min(cachedTokens / CACHED_UNIT, <f64>u16.MAX_VALUE));
     store<u64>(at + 8, conversation);
@@ -53,6 +58,11 @@ export class Placement {
   @inline
   static cachedTokens(at: usize): f64 {
     return <f64>load<u16>(at + 6) * CACHED_UNIT;
+  }
+  /** Prompt tokens that the host has to compute. */
+  @inline
+  static uncachedTokens(at: usize): f64 {
+    return Math.pow(2, <f64>(load<u8>(at + 4) >> 1) / STEPS_PER_OCTAVE) - 1;
   }
   /** Tags of its conversation in the location table, 0 for none. */
   @inline

@@ -11,9 +11,9 @@
  * │address hash 8│q 2  │d 2  │work ms 4│context 4  │age of newest 4│token clock 8│speeds 6 (learned.ts)│streams 2│
  * └──────────────┴─────┴─────┴─────────┴───────────┴───────────────┴─────────────┴─────────────────────┴─────────┘
  * then per placement                                                                    24 + 8 n bytes
- * ┌──────┬───┬───────┬────────┬──────────────┬──────────────┬─────────────┬──────────┐
- * │host 2│n 2│flags 1│length 1│cached 2 (64s)│conversation 8│of any model 8│n × id 8 │
- * └──────┴───┴───────┴────────┴──────────────┴──────────────┴─────────────┴──────────┘
+ * ┌──────┬───┬────────────────────┬────────┬──────────────┬──────────────┬─────────────┬──────────┐
+ * │host 2│n 2│fork, log uncached 1│length 1│cached 2 (64s)│conversation 8│of any model 8│n × id 8 │
+ * └──────┴───┴────────────────────┴────────┴──────────────┴──────────────┴─────────────┴──────────┘
  * page of a table: `hosts` × address hash 8, then `count` entries                       16 bytes each
  * ┌─────┬──────┬───────┬───┬─────────────────────┐
  * │tag 8│host 2│forks 1│ 1 │age 4 (16-token ticks)│
@@ -26,7 +26,7 @@
 
 /** "WRP". */
 export const MAGIC: u32 = 0x505257;
-export const VERSION: u8 = 2;
+export const VERSION: u8 = 3;
 
 export const HEAD_BYTES: i32 = 40;
 /** What an update says of held requests. */

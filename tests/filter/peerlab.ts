@@ -199,7 +199,14 @@ export interface Update {
   sentMs: number;
   /** Requests held. */
   held: number;
-  rows: { host: bigint; waiting: number; decoding: number; workMs: number; clock: number }[];
+  rows: {
+    host: bigint;
+    waiting: number;
+    decoding: number;
+    workMs: number;
+    clock: number;
+    prefillSamples: number;
+  }[];
   placements: { host: number; ids: bigint[]; conversation: bigint }[];
 }
 
@@ -212,6 +219,7 @@ export function readUpdate(body: Buffer): Update {
       decoding: body.readUInt16LE(at + 10),
       workMs: body.readFloatLE(at + 12),
       clock: body.readDoubleLE(at + 24),
+      prefillSamples: body.readUInt8(at + 36),
     };
   });
   const placements: Update["placements"] = [];

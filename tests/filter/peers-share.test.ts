@@ -91,3 +91,36 @@ test("what one gateway learned of a server's speed counts at the others", () => 
   assert.ok(later <= 1, `${later} of 16`);
   assert.equal(others, 0, "at a gateway that never asked it");
 });
+
+test("what a first token showed of a server's speed is told, before any answer has ended", () => {
+  const lab = new PeerLab(2, { servers: 1, config: { cost: { learn: true } } });
+  lab.wait(1300);
+  const asked = lab.at(0).send(chat(prose(8_000, rand)));
+  lab.wait(275);
+  asked.stream.upstreamAddress = asked.target;
+  asked.stream.responseHeaders([
+    [":status", "200"],
+    ["content-type", "text/event-stream"],
+  ]);
+  asked.stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
+  lab.wait(300);
+  const speeds = lab.messagesOf(0).map(({ update }) => update.rows[0]?.prefillSamples);
+  assert.equal(speeds.at(-1), 1);
+});
+
+test("a worker that speaks for its gateway doesn't take back what another has just told", () => {
+  const lab = new PeerLab(2, { servers: 4 });
+  lab.wait(1300);
+  const before = lab.at(0).send(chat(prose(8_000, rand)), { worker: 1 });
+  // Its tick has passed since: what the other worker sends it doesn't know by itself.
+  lab.wait(120);
+  const heavy = lab.at(0).send(chat(prose(80_000, rand)), { worker: 0 });
+  lab.wait(7);
+  before.answer();
+  lab.wait(12);
+  const told = lab.messagesOf(0, lab.nowMs - 20).flatMap(({ update }) => update.rows);
+  const host = told.find(({ workMs }) => workMs > 1000)?.host;
+  const last = told.filter((row) => row.host === host).at(-1);
+  assert.ok(heavy.target !== before.target && told.length > 1);
+  assert.ok(last && last.workMs > 1000, `${last?.workMs} ms of work told`);
+});

@@ -238,6 +238,7 @@ export class Admission {
     const queue = this.queue;
     const decider = this.core.decider;
     let released = 0;
+    let isRoom = false;
     decider.view.isHolding = true;
     queue.beginPass();
     while (released < most) {
@@ -256,12 +257,14 @@ export class Admission {
         queue.refuse(ticket);
         continue;
       }
-      if (this.isOn && !this.turn.isMine(ticket, now)) break;
+      isRoom = true;
+      if (this.isOn && !this.turn.isMine(ticket, isHost ? d.choice.slots[0] : -1, now)) break;
       this.turn.taken(now);
       this.letGo(ticket, now);
       released++;
     }
     decider.view.isHolding = false;
+    if (!isRoom) this.turn.noRoom();
     return released;
   }
 
@@ -290,6 +293,8 @@ export class Admission {
       return;
     }
     this.leave(stream, now);
+    // Other gateways hear of this one, and who is next after it, in one message.
+    if (this.peering.others > 0) this.turn.note(this.queue, now);
     if (!setEffectiveContext(stream.id)) return;
     stream.phase = Phase.Sent;
     this.dispatcher.dispatch(stream, now);

@@ -6,7 +6,10 @@ import { Core } from "../core";
 
 /** What a worker with requests to go said of them so long ago doesn't hold the others up, ms. It says it anew at each tick. */
 export const CURRENT_MS: f64 = 100;
-/** Room that a worker leaves to another which then doesn't take it is its own after this, ms: two of the other's ticks. */
+/**
+ * Room that a worker leaves to another which then doesn't take it is its own after this, ms: two of the other's ticks. A gateway
+ * that several others come before waits as long for each of them, or all the rest would take it at once.
+ */
 const PATIENCE_MS: f64 = 25;
 
 /**
@@ -18,6 +21,8 @@ export class Turn {
   /** Since when room is left to others, and when it was last, ms. */
   private leftSinceMs: f64 = 0;
   private leftLastMs: f64 = 0;
+  /** Whose room that was: a host's slot. */
+  private leftSlot: i32 = -1;
   /** Of the request asked for last; and when this worker last let one go, ms. */
   private priority: i32 = 0;
   private tenant: u32 = 0;
@@ -35,16 +40,27 @@ export class Turn {
     this.core.fleet.row.setNext(priority, <u32>next.tenant, next.queuedMs, next.workMs);
   }
 
-  /** Whether a request that has room takes it, or leaves it to another worker's. */
-  isMine(ticket: Ticket, nowMs: f64): bool {
-    if (!this.isFirst(ticket, nowMs)) {
+  /**
+   * Whether a request that has room takes it, or leaves it to another worker's or gateway's.
+   * @param slot the host that has room
+   */
+  isMine(ticket: Ticket, slot: i32, nowMs: f64): bool {
+    const ahead = this.ahead(ticket, nowMs);
+    if (ahead > 0) {
       const isLeft = nowMs - this.leftLastMs < PATIENCE_MS && nowMs >= this.leftLastMs;
-      if (!isLeft) this.leftSinceMs = nowMs;
+      const isOther = this.hasPeers && slot != this.leftSlot;
+      if (!isLeft || isOther) this.leftSinceMs = nowMs;
       this.leftLastMs = nowMs;
-      if (nowMs - this.leftSinceMs < PATIENCE_MS) return false;
+      this.leftSlot = slot;
+      if (nowMs - this.leftSinceMs < PATIENCE_MS * <f64>ahead) return false;
     }
     this.leftLastMs = 0;
     return true;
+  }
+
+  /** Nobody here has room: what was left to another gateway was taken, and the next is left anew. */
+  noRoom(): void {
+    if (this.hasPeers) this.leftLastMs = 0;
   }
 
   /** A held request is let go. */
@@ -52,20 +68,25 @@ export class Turn {
     this.core.fleet.row.setLetGo(nowMs);
   }
 
-  private isFirst(ticket: Ticket, nowMs: f64): bool {
+  private get hasPeers(): bool {
+    return this.core.fleet.peerLoads.recordCount > 0;
+  }
+
+  /** How many come before a request: gateways, and one for the other workers of this one. */
+  private ahead(ticket: Ticket, nowMs: f64): i32 {
     const fleet = this.core.fleet;
     const inFlight = fleet.inFlight;
     this.priority = effectivePriority(ticket, nowMs);
     this.urgency = urgency(ticket.queuedMs, ticket.workMs, nowMs);
     this.tenant = <u32>ticket.tenant;
     this.letGoMs = RowView.letGoMs(fleet.row.bytes);
-    for (let i = 0, n = inFlight.otherRows; i < n; i++) {
+    let ahead = 0;
+    for (let i = 0, n = inFlight.otherRows; i < n && ahead == 0; i++) {
       const at = inFlight.holding(i, CURRENT_MS, nowMs);
       if (at == 0) continue;
       const its = urgency(RowView.nextSinceMs(at), RowView.nextWorkMs(at), nowMs);
       const letGoMs = RowView.letGoMs(at);
-      if (this.isAfter(RowView.nextPriority(at), RowView.nextTenant(at), its, letGoMs))
-        return false;
+      if (this.isAfter(RowView.nextPriority(at), RowView.nextTenant(at), its, letGoMs)) ahead++;
     }
     const peers = fleet.peerLoads;
     for (let i = 0, n = peers.recordCount; i < n; i++) {
@@ -73,10 +94,9 @@ export class Turn {
       if (at == 0) continue;
       const its = urgency(PeerView.nextSinceMs(at), PeerView.nextWorkMs(at), nowMs);
       const letGoMs = PeerView.letGoMs(at);
-      if (this.isAfter(PeerView.nextPriority(at), PeerView.nextTenant(at), its, letGoMs))
-        return false;
+      if (this.isAfter(PeerView.nextPriority(at), PeerView.nextTenant(at), its, letGoMs)) ahead++;
     }
-    return true;
+    return ahead;
   }
 
   /** Whether the request asked for comes after another worker's or gateway's next. @param letGoMs when that last let one go */

@@ -23,7 +23,7 @@ import { View } from "./view";
 /** First tokens later than this are not only slow, ms. */
 const OVERDUE_MS: f64 = 10000;
 /** Price of the last host in a gateway's own order, as a share of prefill ms. */
-const TURN_WEIGHT: f64 = 0.2;
+const TURN_WEIGHT: f64 = 0.05;
 /** Uses of caches are entered this often, ms: a cache turns over within minutes. */
 const RENEWALS_MS: f64 = 500;
 /** Weight of one request in the running means, about the last fifty. */
@@ -39,7 +39,7 @@ export class Decider {
   private request: RequestCost = new RequestCost();
   private overview: Overview;
   private weights: Weights = new Weights();
-  /** Running means over this worker's requests: prefill ms at the priors, and the share of prompts that was cached. */
+  /** Running means over this worker's requests, and those that other gateways told it of: prefill ms at the priors, and the share of prompts that was cached. */
   private meanWorkMs: f64 = 0;
   private reuseShare: f64 = 0;
   /** Spreads what has no key; also picks which ancestors are renewed. */
@@ -47,8 +47,8 @@ export class Decider {
   private rooms: HeavyRoom = new HeavyRoom();
   private congested: bool = false;
   private others: Others = new Others();
-  /** Share of the other gateways that isn't heard, 0..1; NaN where they aren't to be heard. */
-  private missing: f64 = NaN;
+  /** Share of the other gateways that isn't heard, 0..1; 1 where they aren't to be heard. */
+  private missing: f64 = 1;
   private enteredMs: f64 = 0;
   /** Hosts that the last request could have gone to. */
   usableHosts: i32 = 0;
@@ -90,7 +90,8 @@ export class Decider {
     else this.identity.unread(d);
     this.identity.estimate(d, nowMs);
     this.choose(d, reader, nowMs);
-    if (d.choice.count > 0) this.learnMeans(d);
+    if (d.choice.count == 0) return;
+    this.learnMeans(Math.max(d.promptTokens - d.cachedTokens, 0), d.cachedTokens);
   }
 
   /** Sets what share of the other gateways is not heard, 0..1: so much of a new conversation's home is left. */
@@ -171,7 +172,8 @@ export class Decider {
     r.meanWorkMs = this.meanWorkMs;
     r.reuseShare = this.reuseShare;
     this.others.note(overview);
-    this.weights.agreement = isNaN(this.missing) ? this.others.agreement(overview) : this.missing;
+    const missing = this.missing;
+    this.weights.agreement = missing > 0 ? missing * this.others.agreement(overview) : 0;
     price(this.candidates, overview, r, this.weights);
     this.congested = this.view.isCongested(this.candidates);
     if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);
@@ -204,15 +206,13 @@ export class Decider {
     this.fleet.locations.forget(d.chain, d.chainLength, slot);
   }
 
-  /** Running means, from what a request was expected to cost. */
-  private learnMeans(d: Decision): void {
-    const tokens = Math.max(d.promptTokens - d.cachedTokens, 0);
-    const workMs = tokens * this.weights.prefillMsPerToken;
-    this.rooms.note(tokens);
+  /** Running means, from what a request, or one of another gateway's, was expected to cost. */
+  learnMeans(uncachedTokens: f64, cachedTokens: f64): void {
+    const workMs = uncachedTokens * this.weights.prefillMsPerToken;
+    this.rooms.note(uncachedTokens);
     this.meanWorkMs += (workMs - this.meanWorkMs) * MEAN_WEIGHT;
-    if (d.promptTokens > 0) {
-      this.reuseShare += (d.cachedTokens / d.promptTokens - this.reuseShare) * MEAN_WEIGHT;
-    }
+    const tokens = uncachedTokens + cachedTokens;
+    if (tokens > 0) this.reuseShare += (cachedTokens / tokens - this.reuseShare) * MEAN_WEIGHT;
   }
 
   /** Reason and figures of the choice. */

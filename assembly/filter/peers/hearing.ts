@@ -1,8 +1,10 @@
+import { setEffectiveContext } from "../../host/stream";
 import { Fault, check, entriesOf, placementsOf } from "../../peers/check";
 import { Head, Kind } from "../../peers/head";
 import { Placement } from "../../peers/placement";
 import { HEAD_BYTES, MAX_MESSAGE, PAGE_ENTRY } from "../../peers/wire";
 import { MAX_HOSTS } from "../../state/layout";
+import { RowView } from "../../state/row";
 import { TableCopy } from "./tablecopy";
 import { PeerTables } from "./peertables";
 import { Core } from "../core";
@@ -36,6 +38,12 @@ export class Hearing {
     const fault = this.judge(at, size, nowMs);
     if (fault != Fault.None) stats.peerDropped(fault);
     return fault;
+  }
+
+  /** After an answer to a message: what that told may have made room for what is held here. */
+  answered(): void {
+    const core = this.core;
+    if (RowView.held(core.fleet.row.bytes) > 0 && setEffectiveContext(core.id)) core.ticker.wake();
   }
 
   private judge(at: usize, size: i32, nowMs: f64): Fault {
@@ -95,6 +103,7 @@ export class Hearing {
     for (let i = 0; i < count; i++) {
       const position = Placement.host(place);
       const slot = position < MAX_HOSTS ? unchecked(slots[position]) : -1;
+      core.decider.learnMeans(Placement.uncachedTokens(place), Placement.cachedTokens(place));
       if (slot >= 0) {
         const ids = Placement.ids(place);
         const cached = Placement.cachedTokens(place);

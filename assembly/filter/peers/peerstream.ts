@@ -100,7 +100,10 @@ export class PeerStream extends StreamContext {
     const isRead = getBuffer(BufferType.RequestBody, 0, size);
     const fault = isRead ? hearing.take(outPtr, outLen, nowMs()) : Fault.Garbled;
     if (fault != Fault.None) this.refuse(fault);
-    else this.reply(200, TAKEN, BYTES, hearing.answer, hearing.answerBytes);
+    else {
+      this.reply(200, TAKEN, BYTES, hearing.answer, hearing.answerBytes);
+      hearing.answered();
+    }
   }
 
   private refuse(fault: Fault): void {

@@ -43,6 +43,8 @@ export class UpdateWriter {
     const hosts = fleet.hosts;
     const inFlight = fleet.inFlight;
     const positions = this.positions;
+    // What another worker has in flight by now: said from an older view, it would take back what that worker just told.
+    inFlight.refreshAll(nowMs);
     const sinceFullMs = nowMs - outbox.fullMs;
     const isFull = sinceFullMs >= <f64>this.core.config.peers.fullMs || sinceFullMs < 0;
     outbox.grow(hosts.count);
@@ -101,12 +103,15 @@ export class UpdateWriter {
     return <i32>(at - message);
   }
 
-  /** Says how fast a host was found to be, by own answers alone: what others said is theirs to say. */
+  /**
+   * Says how fast a host was found to be, by own answers alone: what others said is theirs to say. A factor that no whole answer
+   * confirmed yet comes from a first token, and counts as one.
+   */
   private tellSpeeds(learned: usize, slot: i32): void {
     const at = this.core.fleet.states.at(slot);
     const prefill = HostRecord.prefillFactor(at);
     const decode = HostRecord.decodeFactor(at);
-    const prefillSamples = HostRecord.prefillSamples(at);
+    const prefillSamples = max(HostRecord.prefillSamples(at), 1);
     Learned.write(learned, prefill, prefillSamples, decode, HostRecord.decodeSamples(at));
   }
 
@@ -141,6 +146,7 @@ export class UpdateWriter {
       d.conversationTag,
       d.anyModelTag,
       known >= 0 ? d.cachedTokens : 0,
+      d.promptTokens - d.cachedTokens,
     );
     return Placement.size(placement);
   }

@@ -27,10 +27,10 @@ function update(): i32 {
   Row.write(row, 11, 3, 2, 70000, 1234.5, 1e6, 20, 5e9);
   Row.write(row + ROW_BYTES, 12, 0, 0, 0, -1, -1, 1e12, 0);
   let place = placementsOf(at);
-  Placement.write(place, 1, 3, true, 300, 5, 6, 1000);
+  Placement.write(place, 1, 3, true, 300, 5, 6, 1000, 20000);
   for (let i = 0; i < 3; i++) Placement.setId(place, i, 100 + i);
   place += <usize>Placement.size(place);
-  Placement.write(place, 0, 0, false, 0, 0, 0, 0);
+  Placement.write(place, 0, 0, false, 0, 0, 0, 0, 0);
   place += <usize>Placement.size(place);
   return <i32>(place - at);
 }
@@ -57,6 +57,9 @@ describe("check", () => {
     expect(Placement.isFork(place)).toBe(true);
     expect(Placement.chainLength(place)).toBe(255);
     expect(Placement.cachedTokens(place)).toBe(960);
+    expect(Placement.uncachedTokens(place)).toBeGreaterThan(19000);
+    expect(Placement.uncachedTokens(place)).toBeLessThan(21000);
+    expect(Placement.uncachedTokens(place + <usize>Placement.size(place))).toBe(0);
     expect(Placement.id(place, 2)).toBe(102);
   });
 
