@@ -6,6 +6,7 @@ import { chromium, type Page } from "playwright-core";
 import { operators } from "../../tools/envoy/operators.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import { gateway, inParallel, post, send } from "../e2e/harness.ts";
+import { until } from "../e2e/until.ts";
 import { startServers } from "../llm/fleet.ts";
 
 /** Debian's name, and those of other systems. */
@@ -80,14 +81,19 @@ test("the status page in a browser, over real traffic", { skip }, async () => {
   await page.goto(url);
   await page.waitForSelector("#rows tr:nth-child(3)");
 
-  const servers = await table(page, "rows");
+  // On a busy machine reports are late now and then.
+  let servers: Awaited<ReturnType<typeof table>> = [];
+  await until("all reports", async () => {
+    servers = await table(page, "rows");
+    return servers.every((server) => server.state === "ok" && /\d/.test(server.running ?? ""));
+  });
   assert.deepEqual(servers.map(({ server }) => server).sort(), [...fleet.addresses].sort());
   for (const server of servers) {
-    assert.equal(server.state, "ok");
     assert.match(server.running ?? "", /^\d+$/);
-    assert.match(server["cache filled"] ?? "", /^[1-9]\d* %$/);
-    assert.match(server["report age"] ?? "", /^\d\.\d s$/);
+    assert.match(server["cache filled"] ?? "", /^<?\d+ %$/);
+    assert.match(server["report age"] ?? "", /^\d+\.\d s$/);
   }
+  assert.ok(servers.some((server) => /^[1-9]\d* %$/.test(server["cache filled"] ?? "")));
   assert.ok(servers.some((server) => /^\d+\.\d$/.test(server["prefill, ms per 1k tokens"] ?? "")));
   const reasons = await table(page, "why");
   assert.equal(
@@ -106,7 +112,7 @@ test("the status page in a browser, over real traffic", { skip }, async () => {
         0,
       ) === 50,
     undefined,
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
 
   for (const [name, viewport] of [
@@ -134,7 +140,7 @@ test("the status page in a browser, over real traffic", { skip }, async () => {
   // Envoy goes away: the page says so and keeps what it has.
   await envoy.stop();
   await page.waitForFunction(() => document.body.textContent?.includes("No data"), undefined, {
-    timeout: 10_000,
+    timeout: 60_000,
   });
   assert.equal((await table(page, "rows")).length, 3);
 });

@@ -9,7 +9,7 @@ import { type BootstrapOptions, renderBootstrap } from "./render.ts";
 import { Stats } from "./stats.ts";
 
 /** How long Envoy may take to get ready, and to end after SIGTERM, in milliseconds. */
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 8_000;
 
 /** Tries with other ports when another program took one in between. */
@@ -161,7 +161,7 @@ export class EnvoyProcess {
     return readIfThere(join(this.folder, "envoy.log")) + this.#stderr;
   }
 
-  /** The lines of the access log so far; `wait` of them are waited for, 5 s at most. */
+  /** The lines of the access log so far; `wait` of them are waited for, 20 s at most. */
   async accessLog(wait = 0): Promise<Record<string, string | number | null>[]> {
     const path = join(this.folder, "access.log");
     for (let waitedMs = 0; ; waitedMs += 50) {
@@ -170,7 +170,7 @@ export class EnvoyProcess {
         .slice(0, text.lastIndexOf("\n") + 1)
         .split("\n")
         .filter(Boolean);
-      if (lines.length >= wait || waitedMs > 5000) return lines.map((line) => JSON.parse(line));
+      if (lines.length >= wait || waitedMs > 20_000) return lines.map((line) => JSON.parse(line));
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
