@@ -34,6 +34,7 @@ function top(config: Config): Section {
   s.list("hosts", offsetof<Config>("hosts"), Shape.Address, 512);
   s.integer("inspect_limit_bytes", offsetof<Config>("inspectLimitBytes"), 4096, 67108864);
   s.flag("debug_headers", offsetof<Config>("debugHeaders"));
+  s.flag("access_log_fields", offsetof<Config>("accessLogFields"));
   return s;
 }
 

@@ -98,7 +98,7 @@ export class RequestStream extends Stream {
   }
 
   onResponseTrailers(count: i32): TrailersStatus {
-    if (this.phase == Phase.Answering) this.pipeline.answers.completed(this);
+    if (this.phase == Phase.Answering) this.pipeline.answers.completed(this, nowMs());
     return TrailersStatus.Continue;
   }
 

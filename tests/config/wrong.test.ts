@@ -5,7 +5,7 @@ import { startParser } from "./parser.ts";
 const parser = startParser();
 
 const TOP =
-  "hosts, inspect_limit_bytes, debug_headers, discovery, metrics, routing, affinity, cost, " +
+  "hosts, inspect_limit_bytes, debug_headers, access_log_fields, discovery, metrics, routing, affinity, cost, " +
   "health, admission, peers, status";
 const AFFINITY = "headers, body_fields, tenant_header, table_bytes";
 const METRICS = "source, cluster, path, interval_ms, timeout_ms, stale_after_ms, host_label, names";

@@ -262,3 +262,13 @@ test("served by another than the first choice: told, counted, and remembered", (
   const next = gateway.send(chat("a long question about ferries ".repeat(50)));
   assert.equal(next.target, second);
 });
+
+test("where no access log shows them, the fields for it aren't set; debug headers are", () => {
+  for (const fields of [true, false]) {
+    const gateway = new Gateway(hostNames(2), { config: { access_log_fields: fields } });
+    const { stream } = gateway.send(chat("hi")).answer();
+    assert.equal(stream.property("warmroute.reason"), fields ? "cold" : undefined);
+    assert.equal(stream.response.headers.get("x-warmroute-reason"), "cold");
+    assert.equal(gateway.stat("decisions_total.reason.cold"), 1);
+  }
+});

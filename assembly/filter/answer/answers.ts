@@ -94,8 +94,9 @@ export class Answers {
 
   /** A part of the answer: the first is the first token of a stream; the last of them carry the usage. */
   body(stream: Stream, size: i32, endOfStream: bool): void {
-    const served = stream.served;
-    if (size > 0 && served.firstByteMs == 0) this.firstByte(stream, endOfStream);
+    const isFirst = size > 0 && stream.served.firstByteMs == 0;
+    const now = isFirst || endOfStream ? nowMs() : 0;
+    if (isFirst) this.firstByte(stream, endOfStream, now);
     const usage = stream.usage;
     if (usage) {
       let read = 0;
@@ -104,28 +105,27 @@ export class Answers {
         usage.feed(outPtr, outLen);
       }
     }
-    if (endOfStream) this.completed(stream);
+    if (endOfStream) this.completed(stream, now);
   }
 
   /** The answer is complete. Taken off its host before its client has the end: what that sends next finds the host as it is. */
-  completed(stream: Stream): void {
+  completed(stream: Stream, now: f64): void {
     stream.served.complete = true;
-    this.leave(stream);
+    this.leave(stream, now);
   }
 
   /** The stream is over. */
   end(stream: Stream): void {
-    this.leave(stream);
+    if (!stream.served.left) this.leave(stream, nowMs());
     this.explain.finished(stream);
   }
 
   /** Takes the request off its host, once, and learns from it. */
-  private leave(stream: Stream): void {
+  private leave(stream: Stream, now: f64): void {
     const core = this.core;
     const served = stream.served;
     if (served.slot < 0 || served.left) return;
     served.left = true;
-    const now = nowMs();
     if (!served.complete && this.wasReset()) {
       const begun = served.firstByteMs > 0;
       core.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
@@ -252,9 +252,8 @@ export class Answers {
     stream.usage = usage;
   }
 
-  private firstByte(stream: Stream, isLast: bool): void {
+  private firstByte(stream: Stream, isLast: bool, now: f64): void {
     const served = stream.served;
-    const now = nowMs();
     served.firstByteMs = now;
     if (served.eventStream && served.status == 200) {
       const ttftMs = now - served.sentMs + stream.decision.queuedMs;

@@ -79,12 +79,14 @@ export class Explain {
     stats.decided(d.reason);
     if (d.promptTokens > 0) stats.promptTokens.add(<i64>d.promptTokens);
     if (d.cachedTokens > 0) stats.expectedCached.add(<i64>d.cachedTokens);
+    if (!this.core.config.accessLogFields) return;
     this.toHeaders = false;
     this.tell(stream, stream.served.status > 0);
   }
 
   /** A request that was none of ours is over. */
   passing(stream: Stream): void {
+    if (!this.core.config.accessLogFields) return;
     this.toHeaders = false;
     const name = unchecked(REASON_NAMES[Reason.Bypass]);
     this.put(REASON, name.ptr, name.len);
