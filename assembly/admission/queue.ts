@@ -3,6 +3,8 @@ import { Ticket } from "./ticket";
 
 /** Work that each request has besides what is predicted, ms: of two tiny ones the older goes first. */
 const LEAST_WORK_MS: f64 = 10;
+/** Waiting for so long counts double, ms. */
+const LONG_WAIT_MS: f64 = 12000;
 /** Below all that can still be served in time. */
 const GOAL_MISSED: i32 = -1000;
 /** Kinds of requests that one pass finds no room for before it ends. */
@@ -10,8 +12,8 @@ const REFUSED_MAX: i32 = 16;
 
 /**
  * Requests that wait for room, in the order in which they are to go: strictly by priority, then fair between tenants, then
- * by time waited over work squared: highest response ratio next (Brinch Hansen 1971), with small work preferred once more, which
- * serves more requests in time when not all can be. Nothing starves: waiting counts without bound.
+ * by time waited over work to the power of 2.5: highest response ratio next (Brinch Hansen 1971), with small work preferred
+ * still more, which serves more requests in time when not all can be. Nothing starves: long waiting counts ever more.
  *
  * Memory grows with the queue and no further; whoever adds to it bounds it. Finding the next one looks at all of them: some
  * ns each, and only while requests are held.
@@ -224,12 +226,15 @@ export class Queue {
 
 /**
  * How much it is the turn of a request that waits since `sinceMs`. Waiting counts from a ms on, so that of those which came
- * together the smallest goes first.
+ * together the smallest goes first; and ever more once it lasts, so that the largest, too, goes before it would be given up.
  */
 @inline
 export function urgency(sinceMs: f64, workMs: f64, nowMs: f64): f64 {
   const work = workMs + LEAST_WORK_MS;
-  return Math.max(nowMs - sinceMs, 1) / (work * work);
+  const waitedMs = Math.max(nowMs - sinceMs, 1);
+  const long = waitedMs / LONG_WAIT_MS;
+  const ageing = 1 + long * long * long * long;
+  return (waitedMs * ageing) / (work * work * Math.sqrt(work));
 }
 
 /** Priority, below all others where the goal can't be met any more. */

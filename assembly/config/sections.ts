@@ -113,6 +113,7 @@ function admission(base: usize): Section {
   s.flag("enabled", offsetof<Admission>("enabled"));
   s.integer("max_wait_ms", offsetof<Admission>("maxWaitMs"), 1, 3600000);
   s.integer("late_binding_ms", offsetof<Admission>("lateBindingMs"), 1, 3600000);
+  s.integer("tpot_ms", offsetof<Admission>("tpotMs"), 0, 60000);
   s.integer("max_waiting", offsetof<Admission>("maxWaiting"), 1, 1000000);
   s.number("max_kv_usage", offsetof<Admission>("maxKvUsage"), 0.01, 1);
   s.integer("queue_limit", offsetof<Admission>("queueLimit"), 0, 100000);

@@ -5,6 +5,8 @@ import { LoadBox } from "./loadbox";
 
 /** Most requests of one worker on one host that a row can count. */
 const COUNT_MAX: i32 = 65535;
+/** First tokens that come so close together are of one step, ms. */
+const SAME_STEP_MS: f64 = 2;
 
 /**
  * Changes of this worker's row as its requests go through their stages: sent → first token → finished. Each stage is
@@ -67,6 +69,8 @@ export class Account {
     const box = this.present(slot, generation);
     if (box == 0) return;
     unchecked((this.silentSinceMs[slot] = nowMs));
+    const isSameStep = nowMs - LoadBox.newestMs(box) < SAME_STEP_MS;
+    LoadBox.setLastPrefillMs(box, isSameStep ? LoadBox.lastPrefillMs(box) + workMs : workMs);
     this.leaveQueue(box, workMs, isStream, true, nowMs);
     store<u16>(box + 2, <u16>min(LoadBox.decoding(box) + 1, COUNT_MAX));
     store<f32>(box + 12, <f32>(LoadBox.contextTokens(box) + contextTokens));
@@ -95,6 +99,8 @@ export class Account {
     const box = this.present(slot, generation);
     if (box == 0) return;
     unchecked((this.silentSinceMs[slot] = nowMs));
+    // When its prefill ended doesn't show.
+    LoadBox.setLastPrefillMs(box, 0);
     this.leaveQueue(box, workMs, isStream, true, nowMs);
     store<f64>(box + 24, LoadBox.clockTokens(box) + Math.max(0, outputTokens));
     this.row.touch();

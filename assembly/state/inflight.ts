@@ -52,6 +52,7 @@ export class InFlight {
   private workSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   private contextSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   private clockSum: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
+  private lastPrefill: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   private newestMax: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
 
   /** Held by the other workers' queues, and bytes of their bodies. */
@@ -177,6 +178,13 @@ export class InFlight {
   /** The `newest` of the formula above, of this Envoy, ms. */
   newestMs(slot: i32): f64 {
     return max(unchecked(this.newestMax[slot]), LoadBox.newestMs(this.ownBox(slot)));
+  }
+
+  /** Expected prefill of what got its first token last, at `newestMs`, of this Envoy, ms. */
+  lastPrefillMs(slot: i32): f64 {
+    const box = this.ownBox(slot);
+    const isOwn = LoadBox.newestMs(box) >= unchecked(this.newestMax[slot]);
+    return isOwn ? LoadBox.lastPrefillMs(box) : unchecked(this.lastPrefill[slot]);
   }
 
   /**
@@ -340,7 +348,10 @@ export class InFlight {
       unchecked((this.workSum[slot] += LoadBox.workMs(box)));
       unchecked((this.contextSum[slot] += LoadBox.contextTokens(box)));
       const newest = LoadBox.newestMs(box);
-      if (newest > unchecked(this.newestMax[slot])) unchecked((this.newestMax[slot] = newest));
+      if (newest > unchecked(this.newestMax[slot])) {
+        unchecked((this.newestMax[slot] = newest));
+        unchecked((this.lastPrefill[slot] = LoadBox.lastPrefillMs(box)));
+      }
     }
   }
 }

@@ -14,9 +14,9 @@
  * ├──────────┴─┬───┴────┬─────────┴┬─────────┴┬──────┴──────┴──┬─────────┴─────────┐  and of what priority its least are
  * │priority 4  │tenant 4│since ms 8│work ms 8 │last let go ms 8│lowest priority 4│4│
  * └────────────┴────────┴──────────┴──────────┴────────────────┴─────────────────┴─┘
- * ┌───┬───┬─────┬─┬───┬──────┬─────────┬────────┬───────┐
- * │q 2│d 2│gen 1│1│s 2│work 4│context 4│newest 8│clock 8│ …
- * └───┴───┴─────┴─┴───┴──────┴─────────┴────────┴───────┘
+ * ┌───┬───┬─────┬──────┬───┬──────┬─────────┬────────┬───────┐
+ * │q 2│d 2│gen 1│last 1│s 2│work 4│context 4│newest 8│clock 8│ …
+ * └───┴───┴─────┴──────┴───┴──────┴─────────┴────────┴───────┘
  *
  * journal segment     16-byte head, then up to 64 changes                          one value a segment, 256 a worker
  * ┌──────────┬───────┬──────────┐ ┌───────┬───────────────────────┬─────────────┬──────┬───────┐
@@ -33,7 +33,7 @@
  */
 
 /** Raised whenever any layout here changes. */
-export const LAYOUT_VERSION: u32 = 6;
+export const LAYOUT_VERSION: u32 = 7;
 
 /** Most hosts that one namespace can know; a slot number fits u16. */
 export const MAX_HOSTS: i32 = 512;

@@ -2,9 +2,11 @@
  * What a worker's row and another gateway's record say of one host, wherever the bytes are:
  *
  * ```
- * │waiting 2│decoding 2│generation 1│ 1 │streams 2│work ms 4│context tokens 4│newest ms 8│clock tokens 8│
+ * │waiting 2│decoding 2│generation 1│last 1│streams 2│work ms 4│context tokens 4│newest ms 8│clock tokens 8│
  * ```
  */
+const LAST_UNIT_MS: f64 = 8;
+
 @unmanaged
 export class LoadBox {
   /** Requests sent that have not seen a first token. */
@@ -20,6 +22,15 @@ export class LoadBox {
   @inline
   static generation(box: usize): u8 {
     return load<u8>(box + 4);
+  }
+  /** Expected prefill ms of what got its first token last, as of when that was; in steps of 8 up to 2,040. */
+  @inline
+  static lastPrefillMs(box: usize): f64 {
+    return <f64>load<u8>(box + 5) * LAST_UNIT_MS;
+  }
+  @inline
+  static setLastPrefillMs(box: usize, ms: f64): void {
+    store<u8>(box + 5, <u8>Math.min(Math.round(ms / LAST_UNIT_MS), 255));
   }
   /** Those of the waiting whose answers are to be streamed: their first bytes tell when their prefill was over. */
   @inline

@@ -85,7 +85,7 @@ export class Admission {
       if (ticket.goalMs == 0) return this.refuseNow(stream, Reason.Deadline, now);
       ticket.deadlineMs = Math.min(ticket.deadlineMs, ticket.goalMs);
     }
-    if (!isFull && this.isOwed(stream, slot, now)) {
+    if (!isFull && this.isOwed(stream, now)) {
       this.queue.chargeNewcomer(ticket);
       return Phase.Sent;
     }
@@ -198,14 +198,16 @@ export class Admission {
   }
 
   /**
-   * Whether a request's tenant is owed its turn before those whose requests wait: then it is bound at once, to a server that has
-   * no more to do than another request like this, instead of when the next server becomes free.
+   * Whether a request's tenant is owed its turn before those whose requests wait: then it is bound at once, to the server
+   * that is done soonest, if that has no more to do than another request like this, instead of when the next server becomes free.
    */
-  private isOwed(stream: Stream, slot: i32, now: f64): bool {
+  private isOwed(stream: Stream, now: f64): bool {
     const ticket = stream.ticket;
+    const d = stream.decision;
     if (ticket.tenant == 0 || ticket.isHeavy || !this.queue.isOwed(ticket, now)) return false;
-    const mostMs = <f64>this.core.config.admission.lateBindingMs + stream.decision.prefillMs;
-    return this.core.decider.view.waitOf(slot) <= mostMs;
+    this.core.decider.preferSoonest(d, now);
+    const mostMs = <f64>this.core.config.admission.lateBindingMs + d.prefillMs;
+    return this.core.decider.view.waitOf(d.choice.slots[0]) <= mostMs;
   }
 
   /** Sees that there is place in the queue, at the cost of lower priorities if need be. */

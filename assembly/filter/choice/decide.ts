@@ -17,6 +17,7 @@ import { Health } from "../fleet/health";
 import { HeavyRoom } from "./heavyroom";
 import { Identity } from "../request/identity";
 import { Locator } from "./locate";
+import { Openings } from "./openings";
 import { Renewals } from "./renewals";
 import { View } from "./view";
 
@@ -45,6 +46,7 @@ export class Decider {
   /** Spreads what has no key; also picks which ancestors are renewed. */
   private counter: u64 = 0;
   private rooms: HeavyRoom = new HeavyRoom();
+  private openings: Openings;
   private congested: bool = false;
   private others: Others = new Others();
   /** Share of the other gateways that isn't heard, 0..1; 1 where they aren't to be heard. */
@@ -65,6 +67,7 @@ export class Decider {
     this.locator = new Locator(fleet, candidates, overview);
     const view = new View(config, fleet, health);
     this.view = view;
+    this.openings = new Openings(config, fleet, view);
     this.renewals = new Renewals(fleet, view);
     this.identity = new Identity(config, fleet);
     const cost = config.cost;
@@ -116,6 +119,18 @@ export class Decider {
    */
   get isCongested(): bool {
     return this.congested;
+  }
+
+  /** For the request that was decided for last: the host of its first token soonest comes first, whatever its whole price. */
+  preferSoonest(d: Decision, nowMs: f64): void {
+    const slots = d.choice.slots;
+    const soonest = this.openings.soonest(this.candidates, slots[0], nowMs);
+    if (soonest == slots[0]) return;
+    let at = 0;
+    while (at < d.choice.count - 1 && slots[at] != soonest) at++;
+    for (; at > 0; at--) slots[at] = slots[at - 1];
+    slots[0] = soonest;
+    this.explain(d, this.request);
   }
 
   /** Whether a host is known to have nothing to do. */
@@ -175,7 +190,7 @@ export class Decider {
     const missing = this.missing;
     this.weights.agreement = missing > 0 ? missing * this.others.agreement(overview) : 0;
     price(this.candidates, overview, r, this.weights);
-    this.congested = this.view.isCongested(this.candidates);
+    this.congested = this.openings.areNone(this.candidates, nowMs);
     if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);

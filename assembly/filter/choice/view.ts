@@ -215,20 +215,6 @@ export class View {
     return unchecked(this.waitMs[slot]);
   }
 
-  /**
-   * Whether at each usable host a request would wait for long behind others that were sent from here: better it waits here,
-   * where it can pass and be passed. What waits there for others is no reason, for nothing from here can pass that.
-   */
-  isCongested(c: Candidates): bool {
-    if (!this.config.admission.enabled) return false;
-    const limitMs = <f64>this.config.admission.lateBindingMs;
-    for (let slot = 0; slot < c.count; slot++) {
-      if (!unchecked(c.usable[slot]) || unchecked(c.room[slot]) == Room.None) continue;
-      if (unchecked(c.pendingMs[slot]) <= limitMs || !this.isLearned(slot)) return false;
-    }
-    return true;
-  }
-
   private room(c: Candidates, slot: i32, nowMs: f64): Room {
     unchecked((this.waitMs[slot] = 0));
     if (unchecked(this.facts.pushedBackUntilMs[slot]) > nowMs) return Room.None;

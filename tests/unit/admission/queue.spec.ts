@@ -57,7 +57,7 @@ describe("queue", () => {
       nowMs += 10;
       rounds++;
     }
-    // (3010 ms)² over (20 ms)²: after 22.7 s against those which never wait for longer than a ms.
+    // (3010 ms over 20 ms) to the power of 2.5: after 22.2 s against those which never wait for longer than a ms.
     expect(rounds).toBeLessThan(2300);
   });
 

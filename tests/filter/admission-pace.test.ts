@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
+import { chat, type Exchange } from "./gateway.ts";
+import { prose, random } from "./lab.ts";
+
+const streamed = (bytes: number) => chat(prose(bytes, random(nextSeed())), { stream: true });
+
+function firstToken({ stream, target }: Exchange): void {
+  stream.upstreamAddress = target;
+  stream.responseHeaders([
+    [":status", "200"],
+    ["content-type", "text/event-stream"],
+  ]);
+  stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
+}
+
+test("after a long prefill a server decodes for a while before it gets a held request", () => {
+  // Prefills of some 550 ms: by the formula of admission/pace.ts 6 to 7 steps for 80 ms a token, as long as steps were learned to be.
+  const waitedMs = [80, 0].map((tpot_ms) => {
+    const gateway = learned({ tpot_ms });
+    const busy = [streamed(40_000), streamed(40_000)].map((body) => gateway.send(body));
+    assert.ok(busy.every(isSent));
+    const held = gateway.send(question());
+    assert.ok(isHeld(held));
+    gateway.host.advance(550);
+    firstToken(busy[0] as Exchange);
+    let ms = 0;
+    for (; isHeld(held) && ms < 1000; ms++) gateway.host.advance(1);
+    assert.equal(held.target, busy[0]?.target);
+    return ms;
+  });
+  const [paced = 0, unpaced = 0] = waitedMs;
+  assert.ok(unpaced <= 2, `at once: ${unpaced} ms`);
+  assert.ok(paced > 20 && paced < 100, `${paced} ms`);
+});
+
+test("who is owed its turn goes to the server that is done soonest, though that is a bit late", () => {
+  const gateway = learned({}, { config: { affinity: { tenant_header: "x-tenant" } } });
+  const send = (tenant: string) =>
+    gateway.send(streamed(8000), { headers: { "x-tenant": tenant } });
+  // Prefills of some 110 ms. What is late, though, may be late for long: its price says so.
+  const first = send("loud");
+  gateway.host.advance(70);
+  const second = send("loud");
+  assert.ok(isSent(first) && isSent(second));
+  assert.notEqual(first.target, second.target);
+  assert.ok(isHeld(send("loud")));
+  gateway.host.advance(80);
+  const quiet = send("quiet");
+  assert.ok(isSent(quiet));
+  assert.equal(quiet.target, first.target);
+});
