@@ -21,8 +21,11 @@ function envoy(name: string, options: (setting: Setting) => Partial<EnvoyOptions
   };
 }
 
-/** Envoy alone, the least filter that routes by bodies, warmroute, and Envoy's Lua filter. */
-export function envoyContenders(configuration: object): Contender[] {
+/** Envoy alone, the least filter that routes by bodies, warmroute, its variants, and Envoy's Lua filter. */
+export function envoyContenders(
+  configuration: object,
+  variants: ReadonlyMap<string, object> = new Map(),
+): Contender[] {
   return [
     envoy("envoy", () => ({ wasm: false })),
     envoy("thin filter", ({ hosts }) => ({
@@ -30,6 +33,9 @@ export function envoyContenders(configuration: object): Contender[] {
       configuration: hosts[0] ?? "",
     })),
     envoy("warmroute", ({ hosts }) => ({ configuration: { hosts, ...configuration } })),
+    ...[...variants].map(([name, over]) =>
+      envoy(name, ({ hosts }) => ({ configuration: { hosts, ...configuration, ...over } })),
+    ),
     envoy("lua hash", ({ hosts }) => ({
       wasm: false,
       edit: (yaml) => withFilter(withoutAccessLog(yaml), luaFilter(hosts)),

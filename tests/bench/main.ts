@@ -30,11 +30,14 @@ for (const name of options.peers) {
 }
 
 const able = [
-  ...envoyContenders(options.configuration),
+  ...envoyContenders(options.configuration, options.variants),
   extProcContender,
   ...peerContenders(),
 ].filter((contender, i) => {
-  if (i > 0 && options.only !== undefined && !options.only.includes(contender.name)) return false;
+  const { only, variants } = options;
+  const isAsked =
+    only === undefined || only.includes(contender.name) || variants.has(contender.name);
+  if (i > 0 && !isAsked) return false;
   const why = contender.missing();
   if (why !== undefined) console.log(`without ${contender.name}: ${why}`);
   return why === undefined;

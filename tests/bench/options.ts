@@ -14,6 +14,7 @@ const USAGE = `npm run bench -- [options]
                          from PyPI into .cache/bench; what is there already always takes part
   --only NAME,NAME       routers by name; Envoy alone is always there
   --config JSON          further plugin configuration of warmroute
+  --variant NAME=JSON    warmroute once more, with this laid over --config; as often as wanted
   --seed 1               of the bodies
   --json FILE            the figures`;
 
@@ -28,6 +29,8 @@ export interface Options {
   peers: string[];
   only: string[] | undefined;
   configuration: object;
+  /** Configurations of further warmroutes, by name. */
+  variants: Map<string, object>;
   seed: number;
   json: string | undefined;
 }
@@ -48,6 +51,7 @@ export function readOptions(args: string[]): Options {
         peers: { type: "string" },
         only: { type: "string" },
         config: { type: "string", default: "{}" },
+        variant: { type: "string", multiple: true, default: [] },
         seed: { type: "string", default: "1" },
         json: { type: "string" },
         help: { type: "boolean", default: false },
@@ -73,6 +77,7 @@ export function readOptions(args: string[]): Options {
       peers: values.peers === "all" ? PEER_NAMES : (values.peers?.split(",") ?? []),
       only: values.only?.split(","),
       configuration: JSON.parse(values.config) as object,
+      variants: new Map(values.variant.map(variant)),
       seed: Number(values.seed),
       json: values.json,
     };
@@ -80,6 +85,12 @@ export function readOptions(args: string[]): Options {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
     process.exit(2);
   }
+}
+
+function variant(text: string): [string, object] {
+  const at = text.indexOf("=");
+  if (at < 1) throw new Error(`--variant: expected NAME=JSON, got "${text}"`);
+  return [text.slice(0, at), JSON.parse(text.slice(at + 1)) as object];
 }
 
 function whole(name: string, text: string, most: number): number {
