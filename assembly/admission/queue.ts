@@ -4,7 +4,7 @@ import { Ticket } from "./ticket";
 /** Work that each request has besides what is predicted, ms: of two tiny ones the older goes first. */
 const LEAST_WORK_MS: f64 = 10;
 /** Waiting for so long counts double, ms. */
-const LONG_WAIT_MS: f64 = 12000;
+const LONG_WAIT_MS: f64 = 8000;
 /** Below all that can still be served in time. */
 const GOAL_MISSED: i32 = -1000;
 /** Kinds of requests that one pass finds no room for before it ends. */
@@ -12,7 +12,7 @@ const REFUSED_MAX: i32 = 16;
 
 /**
  * Requests that wait for room, in the order in which they are to go: strictly by priority, then fair between tenants, then
- * by time waited over work to the power of 2.5: highest response ratio next (Brinch Hansen 1971), with small work preferred
+ * by time waited over work cubed: highest response ratio next (Brinch Hansen 1971), with small work preferred
  * still more, which serves more requests in time when not all can be. Nothing starves: long waiting counts ever more.
  *
  * Memory grows with the queue and no further; whoever adds to it bounds it. Finding the next one looks at all of them: some
@@ -234,7 +234,7 @@ export function urgency(sinceMs: f64, workMs: f64, nowMs: f64): f64 {
   const waitedMs = Math.max(nowMs - sinceMs, 1);
   const long = waitedMs / LONG_WAIT_MS;
   const ageing = 1 + long * long * long * long;
-  return (waitedMs * ageing) / (work * work * Math.sqrt(work));
+  return (waitedMs * ageing) / (work * work * work);
 }
 
 /** Priority, below all others where the goal can't be met any more. */

@@ -212,8 +212,8 @@ export class Admission {
   maxWaitMs: i32 = 10000;
   /** Expected wait at every host from which on requests are bound late: ms, 1..3600000, default 20. */
   lateBindingMs: i32 = 20;
-  /** Time per output token that servers keep to while requests are held: ms, 0..60000, default 80; 0 = none. */
-  tpotMs: i32 = 80;
+  /** Time per output token that servers keep to while requests are held: ms, 0..60000, default 100; 0 = none. */
+  tpotMs: i32 = 100;
   /** Reported waiting requests that mean no room: 1..1000000, default 64. */
   maxWaiting: i32 = 64;
   /** Reported KV use that means no room: share, 0.01..1, default 0.98. */

@@ -16,8 +16,8 @@ function firstToken({ stream, target }: Exchange): void {
 }
 
 test("after a long prefill a server decodes for a while before it gets a held request", () => {
-  // Prefills of some 550 ms: by the formula of admission/pace.ts 6 to 7 steps for 80 ms a token, as long as steps were learned to be.
-  const waitedMs = [80, 0].map((tpot_ms) => {
+  // Prefills of some 550 ms: by the formula of admission/pace.ts 5 steps for 100 ms a token, as long as steps were learned to be.
+  const waitedMs = [100, 0].map((tpot_ms) => {
     const gateway = learned({ tpot_ms });
     const busy = [streamed(40_000), streamed(40_000)].map((body) => gateway.send(body));
     assert.ok(busy.every(isSent));

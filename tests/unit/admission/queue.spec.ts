@@ -57,8 +57,8 @@ describe("queue", () => {
       nowMs += 10;
       rounds++;
     }
-    // (3010 ms over 20 ms) to the power of 2.5: after 22.2 s against those which never wait for longer than a ms.
-    expect(rounds).toBeLessThan(2300);
+    // (3010 ms over 20 ms) cubed: after 26.7 s against those which never wait for longer than a ms.
+    expect(rounds).toBeLessThan(2750);
   });
 
   it("shares by work between tenants, however many requests one has", () => {
