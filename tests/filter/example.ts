@@ -149,7 +149,7 @@ function table(cases: Case[]): string {
     `Computing the prompt anew takes ${ms(away?.prefillMs)}, and leaving home has a price of ` +
     `${ms((away?.restMs ?? 0) - (home?.restMs ?? 0))}: a wait of ${ms(of(short, "A")?.waitMs)} is worth it, ` +
     `one of ${ms(of(long, "A")?.waitMs)} isn't.`;
-  const head = "| | server | waits | computes the prompt | answer and prices | expected |";
+  const head = "| | server | waits | computes the prompt | answer and prices | in all |";
   return [before, "", head, "|---|---|---|---|---|---|", ...rows, "", after].join("\n");
 }
 
