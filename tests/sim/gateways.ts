@@ -7,7 +7,7 @@ import { type RunOptions, runPolicy } from "./run.ts";
 import { capacity } from "./saturate.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
 import { findTrace, loadWorkload } from "./trace.ts";
-import { atRate, half, type Workload } from "./workload.ts";
+import { atRate, half, later, type Workload } from "./workload.ts";
 
 const HELP = `Compares several gateways with one, over workloads: alone, telling each other, and with faults between them.
 
@@ -36,6 +36,8 @@ const WORKLOADS = [
   "generated:retrieval",
 ];
 const SATURATION_FILE = fileURLToPath(new URL("../../build/saturation.json", import.meta.url));
+/** Gateways, one or many, are up for so long before the first request comes, ms: those of a fleet have met by then. */
+const MEETING_MS = 2000;
 const OFF = { peers: { cluster: "", hosts: [] } };
 
 interface Settings {
@@ -130,7 +132,8 @@ function run(
   kind: string,
   settings: Settings,
 ): Line {
-  const workload = atRate(load(name, settings), share * saturation(name, settings));
+  const arrivals = atRate(load(name, settings), share * saturation(name, settings));
+  const workload = later(arrivals, MEETING_MS);
   const tally = { messages: 0, bytes: 0 };
   const config = kind === "off" ? { ...settings.config, ...OFF } : settings.config;
   const policy = kind === "epp" ? "epp" : "warmroute";

@@ -43,6 +43,14 @@ export function atRate(workload: Workload, rate: number): Workload {
   return { name: workload.name, requests };
 }
 
+/** Begins so much later, ms: what is there from the start has been up for a while then. */
+export function later(workload: Workload, ms: number): Workload {
+  const requests = workload.requests.map((request) =>
+    request.after < 0 ? { ...request, atMs: request.atMs + ms } : request,
+  );
+  return { name: workload.name, requests };
+}
+
 /**
  * One half of a workload, by sessions so that none is cut: the policy is tuned on the first half
  * and reported on the second.
