@@ -7,9 +7,6 @@ import { RoutingMode, SloMissed } from "../../config/config";
 import { streams } from "../../host/contexts";
 import { continueRequest, setEffectiveContext } from "../../host/stream";
 import { Reason } from "../../policy/reason";
-import { HostRecord } from "../../state/hostrecord";
-import { CAS_ATTEMPTS } from "../../state/layout";
-import { noteCasGaveUp } from "../../state/record";
 import { Places } from "./places";
 import { refuse } from "./refusal";
 import { Core } from "../core";
@@ -27,8 +24,6 @@ const WAKE_MS: u32 = 1;
 const STEPS_MAX: i32 = 256;
 /** Heavy prompts wait for the server that was cheapest for them for this share of their time, then for any. */
 const BOUND_SHARE: f64 = 0.5;
-/** A server that asks to be left alone is for so long at most, s. */
-const PUSH_BACK_MAX_S: f64 = 30;
 
 /** Now, later or no: holds requests while no server has room for them, and lets them go in order. */
 export class Admission {
@@ -157,24 +152,6 @@ export class Admission {
     }
     while (this.evicted.length > 0) this.answer(this.evicted.pop(), Reason.QueueFull, now);
     setEffectiveContext(this.core.id);
-  }
-
-  /**
-   * A server takes nothing for so many seconds (≤ 0: it didn't say).
-   * @returns whether that is news, not what another request was told at the same time
-   */
-  pushedBack(slot: i32, seconds: f64, now: f64): bool {
-    const states = this.core.fleet.states;
-    const untilS = Math.ceil(now / 1000 + Math.min(Math.max(seconds, 1), PUSH_BACK_MAX_S));
-    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(slot);
-      const before = <f64>HostRecord.pushedBackUntilS(at);
-      if (before >= untilS) return false;
-      HostRecord.setPushedBackUntilS(at, <u32>untilS);
-      if (states.commit(slot)) return before * 1000 <= now;
-    }
-    noteCasGaveUp();
-    return false;
   }
 
   private get isOn(): bool {

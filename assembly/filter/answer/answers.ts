@@ -10,6 +10,7 @@ import { Source } from "../../state/hosts";
 import { AnswerHead } from "./answerhead";
 import { Core } from "../core";
 import { Admission } from "../admission/admission";
+import { pushBack } from "../admission/pushback";
 import { Explain } from "../choice/explain";
 import { Peering } from "../peers/peering";
 import { Reports } from "../polling/reports";
@@ -78,7 +79,7 @@ export class Answers {
         core.health.failed(served.slot, FailureCause.Connect, now);
     } else if (actual >= 0 && isPushBack(head)) {
       served.pushedBack = true;
-      this.admission.pushedBack(actual, <f64>head.retryAfterS, now);
+      pushBack(core.fleet.states, actual, <f64>head.retryAfterS, now);
     } else if (actual >= 0 && served.status >= 500 && !served.retried) {
       core.health.failed(actual, FailureCause.Answer, now);
     }
@@ -192,7 +193,7 @@ export class Answers {
     const isSaying = isPushBack(this.head);
     if (!isSaying && !core.decider.view.isAtWork(slot, now)) {
       core.health.failed(slot, FailureCause.Connect, now);
-    } else if (this.admission.pushedBack(slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
+    } else if (pushBack(core.fleet.states, slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
       core.health.declined(slot, now);
     }
   }
