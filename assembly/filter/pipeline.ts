@@ -1,8 +1,10 @@
 import { RequestReader } from "../body/request";
 import { nowNs } from "../host/clock";
 import { LogLevel, logEnabled } from "../host/log";
-import { Admission } from "./admission/admission";
+import { Judge } from "./admission/judge";
+import { Release } from "./admission/release";
 import { Tenants } from "./admission/tenants";
+import { Waiting } from "./admission/waiting";
 import { Answers } from "./answer/answers";
 import { Explain } from "./choice/explain";
 import { tellPrices } from "./choice/reasoning";
@@ -23,9 +25,11 @@ export class Pipeline {
   readonly steered: Steered;
   readonly status: Status;
   readonly held: Held;
-  readonly admission: Admission;
+  readonly waiting: Waiting;
+  readonly release: Release;
   readonly explain: Explain;
   readonly answers: Answers;
+  private judge: Judge;
   private tenants: Tenants;
   private dispatcher: Dispatcher;
   /** Whether decisions are told in the log: asked for at ticks. */
@@ -37,16 +41,18 @@ export class Pipeline {
   ) {
     const tenants = new Tenants(core);
     const dispatcher = new Dispatcher(core, tenants, peering);
-    const admission = new Admission(core, dispatcher, peering);
+    const waiting = new Waiting(core);
     const explain = new Explain(core, dispatcher);
     const pool = new Pool(core);
     this.pool = pool;
     this.steered = new Steered(core);
     this.status = new Status(core, tenants, peering);
     this.held = new Held(core);
-    this.admission = admission;
+    this.waiting = waiting;
+    this.judge = new Judge(core, waiting, peering);
+    this.release = new Release(core, waiting, dispatcher, peering);
     this.explain = explain;
-    this.answers = new Answers(core, pool, dispatcher, admission, explain, peering);
+    this.answers = new Answers(core, pool, dispatcher, waiting, explain, peering);
     this.tenants = tenants;
     this.dispatcher = dispatcher;
   }
@@ -59,7 +65,7 @@ export class Pipeline {
     const now = <f64>startNs / 1e6;
     core.decider.decide(d, reader, now);
     if (this.tellsPrices) tellPrices(core, d);
-    stream.phase = this.admission.judge(stream, reader, now);
+    stream.phase = this.judge.judge(stream, reader, now);
     if (stream.phase == Phase.Sent) this.dispatcher.dispatch(stream, now);
     core.stats.decisionTime.record((nowNs() - startNs) / 1000);
   }

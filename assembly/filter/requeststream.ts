@@ -171,7 +171,7 @@ export class RequestStream extends Stream {
       this.pipeline.explain.passing(this);
     } else {
       if (this.phase == Phase.Reading) this.pipeline.held.remove(this);
-      if (this.phase == Phase.Queued) this.pipeline.admission.abandon(this, nowMs());
+      if (this.phase == Phase.Queued) this.pipeline.waiting.abandon(this, nowMs());
       this.pipeline.answers.end(this);
     }
     this.dropReader();

@@ -63,7 +63,7 @@ export class Root extends RootContext {
     const now = nowMs();
     const core = this.core;
     core.ticker.ticked();
-    this.pipeline.admission.tick(now);
+    this.pipeline.release.tick(now);
     this.peering.tick(now);
     // While requests are held ticks come more often; the rest keeps its pace.
     const passedMs = now - this.tickedMs;
@@ -97,7 +97,7 @@ export class Root extends RootContext {
 
   /** Lets held requests go before nobody comes back to them. */
   onDone(): bool {
-    if (this.core.isRouting) this.pipeline.admission.releaseAll(nowMs());
+    if (this.core.isRouting) this.pipeline.release.releaseAll(nowMs());
     return true;
   }
 

@@ -9,8 +9,8 @@ import { FailureCause } from "../../state/hostrecord";
 import { Source } from "../../state/hosts";
 import { AnswerHead } from "./answerhead";
 import { Core } from "../core";
-import { Admission } from "../admission/admission";
 import { pushBack } from "../admission/pushback";
+import { Waiting } from "../admission/waiting";
 import { Explain } from "../choice/explain";
 import { Peering } from "../peers/peering";
 import { Reports } from "../polling/reports";
@@ -48,7 +48,7 @@ export class Answers {
     private core: Core,
     private pool: Pool,
     private dispatcher: Dispatcher,
-    private admission: Admission,
+    private waiting: Waiting,
     private explain: Explain,
     private peering: Peering,
   ) {
@@ -150,7 +150,7 @@ export class Answers {
       account.finished(served.slot, served.generation, served.contextTokens, output, now);
     }
     if (served.complete && served.status == 200) this.feedback.learn(stream, now);
-    this.admission.wake();
+    this.waiting.wake();
     // An answer in one piece, or none: what was told as waiting no longer is.
     if (served.waiting) this.progressed(stream, now);
   }
@@ -281,7 +281,7 @@ export class Answers {
       served.contextTokens,
       now,
     );
-    this.admission.wake();
+    this.waiting.wake();
     this.progressed(stream, now);
   }
 
