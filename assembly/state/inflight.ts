@@ -1,50 +1,19 @@
-import { Text } from "../bytes";
-import { outLen, outPtr } from "../host/memory";
-import { SharedResult, getShared } from "../host/shareddata";
 import { pendingMs } from "../peers/merge";
 import { HostDirectory } from "./hosts";
-import { Keys, setKeyIndex } from "./keys";
 import { PeerLoads } from "./peerloads";
-import { LAYOUT_VERSION, MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
+import { MAX_HOSTS } from "./layout";
 import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
 import { LoadBox } from "./loadbox";
-
-/** Other rows read at each decision; with more workers than this the rows take turns, so the price per request is bounded. */
-const ROWS_PER_DECISION: i32 = 4;
-
-/**
- * A worker that saw no other for so many decisions is taken to be the only one, as in an Envoy of one worker thread. What it
- * does is then told at ticks, not with each request, and looked for others is at ticks and at one decision in so many.
- */
-const LONE_AFTER: i32 = 1000;
-const LONE_PROBES: i32 = 16;
+import { Workers } from "./workers";
 
 /** How much longer a host takes than since it last got on, as a share of that time. */
 const LATE_SHARE: f64 = 0.35;
-
-/** What one other worker's row said when it was read last. */
-class OtherRow {
-  seq: u32 = 0;
-  heartbeatMs: f64 = 0;
-  instance: u64 = 0;
-  capacity: i32 = 0;
-  bytes: usize = 0;
-}
 
 /**
  * What all workers of this Envoy have in flight, per host: the sum of the rows, with own row always exact and the others' as
  * of their last read. A dead row counts no load, but its token clocks stay.
  */
 export class InFlight {
-  private key: Text;
-  private others: Array<OtherRow> = new Array<OtherRow>();
-  /** Rows that exist, found by probing one past the last known. */
-  private known: i32 = 0;
-  private turn: i32 = 0;
-  /** Decisions since another worker was about, up to LONE_AFTER; and since others were looked for. */
-  private aloneFor: i32 = 0;
-  private unprobed: i32 = 0;
-
   // Sums of the other rows, by slot.
   private waitingSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   private streamsSum: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
@@ -60,64 +29,22 @@ export class InFlight {
   private heldBytesSum: f64 = 0;
 
   constructor(
-    keys: Keys,
+    readonly workers: Workers,
     private hosts: HostDirectory,
     private own: WorkerRow,
     private peers: PeerLoads,
-  ) {
-    this.key = keys.indexed("row", 0);
-  }
+  ) {}
 
   /** Reads all rows: at ticks. */
   refreshAll(nowMs: f64): void {
-    let changed = false;
-    for (let index = 0; index < this.known; index++) {
-      if (index != this.own.index && this.read(index)) changed = true;
-    }
-    while (this.known < MAX_WORKERS && this.probe(this.known)) {
-      this.known++;
-      changed = true;
-    }
-    if (this.hasOthers(nowMs)) this.aloneFor = 0;
-    this.own.isLone = this.aloneFor >= LONE_AFTER;
+    const changed = this.workers.readAll(nowMs);
     // Sums are rebuilt even when nothing changed: a row dies by the passing of time.
-    if (changed || this.known > 0) this.sum(nowMs);
+    if (changed || this.workers.count > 0) this.sum(nowMs);
   }
 
-  /** Reads a bounded number of rows, those whose turn it is: before each decision. */
+  /** Reads a bounded number of rows: before each decision. */
   refreshSome(nowMs: f64): void {
-    if (this.own.isLone) {
-      if (++this.unprobed < LONE_PROBES) return;
-      this.unprobed = 0;
-    } else if (this.aloneFor < LONE_AFTER) this.aloneFor++;
-    // A worker that just began is known from its first request on: what it placed counts at once.
-    let changed = this.known < MAX_WORKERS && this.probe(this.known);
-    if (changed) {
-      this.known++;
-      this.aloneFor = 0;
-      this.own.isLone = false;
-    }
-    if (this.known == 0) return;
-    let reads = 0;
-    for (let i = 0; i < this.known && reads < ROWS_PER_DECISION; i++) {
-      this.turn = this.turn + 1 >= this.known ? 0 : this.turn + 1;
-      if (this.turn == this.own.index) continue;
-      reads++;
-      if (this.read(this.turn)) changed = true;
-    }
-    if (changed) this.sum(nowMs);
-  }
-
-  /** Rows that are known, own one included. */
-  get rows(): i32 {
-    return this.known;
-  }
-
-  /** Changes in the journal of another worker's row. */
-  logged(index: i32): u64 {
-    if (index >= this.others.length) return 0;
-    const row = unchecked(this.others[index]);
-    return row.bytes != 0 ? RowView.logged(row.bytes) : 0;
+    if (this.workers.readSome()) this.sum(nowMs);
   }
 
   /** Requests without a first token at a host, of this Envoy. */
@@ -233,18 +160,6 @@ export class InFlight {
     return this.heldBytesSum + RowView.heldBytes(this.own.bytes);
   }
 
-  /** Rows of other workers, as far as they are known: 0 … `otherRows` − 1. */
-  get otherRows(): i32 {
-    return this.others.length;
-  }
-
-  /** Image of another worker's row, if requests are held there and it was written within so many ms; 0 otherwise. */
-  holding(index: i32, withinMs: f64, nowMs: f64): usize {
-    const row = unchecked(this.others[index]);
-    if (index == this.own.index || row.bytes == 0 || RowView.held(row.bytes) == 0) return 0;
-    return nowMs - row.heartbeatMs <= withinMs ? row.bytes : 0;
-  }
-
   /** Token clock of a host: tokens ever inserted into its cache by this Envoy, and by others since they are heard. */
   clockTokens(slot: i32): f64 {
     return this.ownClockTokens(slot) + unchecked(this.peers.clockTokens[slot]);
@@ -261,57 +176,6 @@ export class InFlight {
     return box;
   }
 
-  /** Whether any other worker is alive, as of the last read. */
-  private hasOthers(nowMs: f64): bool {
-    for (let index = 0; index < this.others.length; index++) {
-      const row = unchecked(this.others[index]);
-      if (index == this.own.index || row.bytes == 0) continue;
-      if (nowMs - row.heartbeatMs < ROW_DEAD_MS) return true;
-    }
-    return false;
-  }
-
-  private probe(index: i32): bool {
-    if (index == this.own.index) {
-      this.ensure(index);
-      return true;
-    }
-    return this.read(index);
-  }
-
-  private ensure(index: i32): OtherRow {
-    while (this.others.length <= index) this.others.push(new OtherRow());
-    return this.others[index];
-  }
-
-  /** Copies a row if it changed since it was read last. */
-  private read(index: i32): bool {
-    setKeyIndex(this.key, index);
-    if (getShared(this.key) != SharedResult.Ok) return false;
-    const length = outLen;
-    if (length < ROW_HEAD || load<u32>(outPtr) != LAYOUT_VERSION) return false;
-    const row = this.ensure(index);
-    if (
-      row.bytes != 0 &&
-      row.seq == RowView.seq(outPtr) &&
-      row.instance == RowView.instance(outPtr)
-    ) {
-      row.heartbeatMs = RowView.heartbeatMs(outPtr);
-      return false;
-    }
-    if (length > row.capacity) {
-      if (row.bytes != 0) heap.free(row.bytes);
-      row.capacity = ROW_HEAD + MAX_HOSTS * ROW_RECORD;
-      if (length > row.capacity) return false;
-      row.bytes = heap.alloc(row.capacity);
-    }
-    memory.copy(row.bytes, outPtr, length);
-    row.seq = RowView.seq(outPtr);
-    row.instance = RowView.instance(outPtr);
-    row.heartbeatMs = RowView.heartbeatMs(outPtr);
-    return true;
-  }
-
   private sum(nowMs: f64): void {
     const hosts = this.hosts.count;
     this.heldSum = 0;
@@ -325,21 +189,21 @@ export class InFlight {
       unchecked((this.clockSum[slot] = 0));
       unchecked((this.newestMax[slot] = 0));
     }
-    for (let index = 0; index < this.others.length; index++) {
-      const row = this.others[index];
-      if (index != this.own.index && row.bytes != 0) this.addRow(row, nowMs);
+    const workers = this.workers;
+    for (let index = 0; index < workers.count; index++) {
+      const row = workers.row(index);
+      if (row != 0) this.addRow(row, workers.wroteWithin(index, ROW_DEAD_MS, nowMs));
     }
   }
 
-  private addRow(row: OtherRow, nowMs: f64): void {
-    const alive = nowMs - row.heartbeatMs < ROW_DEAD_MS;
+  private addRow(row: usize, alive: bool): void {
     if (alive) {
-      this.heldSum += RowView.held(row.bytes);
-      this.heldBytesSum += RowView.heldBytes(row.bytes);
+      this.heldSum += RowView.held(row);
+      this.heldBytesSum += RowView.heldBytes(row);
     }
-    const count = min(RowView.count(row.bytes), this.hosts.count);
+    const count = min(RowView.count(row), this.hosts.count);
     for (let slot = 0; slot < count; slot++) {
-      const box = RowView.box(row.bytes, slot);
+      const box = RowView.box(row, slot);
       unchecked((this.clockSum[slot] += LoadBox.clockTokens(box)));
       if (!alive || LoadBox.generation(box) != this.hosts.generation(slot)) continue;
       unchecked((this.waitingSum[slot] += LoadBox.waiting(box)));

@@ -2,10 +2,10 @@ import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared, setShared } from "../host/shareddata";
 import { Bucket } from "./bucket";
-import { InFlight } from "./inflight";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_WORKERS, SEGMENT_CHANGES, SEGMENT_HEAD, SEGMENTS } from "./layout";
 import { RowView, WorkerRow } from "./row";
+import { Workers } from "./workers";
 
 const COUNT: i32 = 4;
 const NUMBER: i32 = 8;
@@ -83,11 +83,11 @@ export class Journal {
   }
 
   /** Takes over what other workers changed since the last call, as far as their rows are known. */
-  read(rows: InFlight, sink: ChangeSink): void {
+  read(workers: Workers, sink: ChangeSink): void {
     const own = this.row.index;
     if (own >= 0 && own != this.rowIndex) this.take(own);
-    for (let index = 0; index < rows.rows; index++) {
-      const logged = index == own ? this.inherited : rows.logged(index);
+    for (let index = 0; index < workers.count; index++) {
+      const logged = index == own ? this.inherited : workers.logged(index);
       if (logged != unchecked(this.seen[index])) this.readRow(index, logged, sink);
     }
   }

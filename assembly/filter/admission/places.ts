@@ -78,8 +78,9 @@ export class Places {
   /** Whether another worker holds a lower priority; of equal ones the first worker's counts as lower where `orEqual`. */
   private isLower(priority: i32, nowMs: f64, orEqual: bool): bool {
     const fleet = this.core.fleet;
-    for (let i = 0, n = fleet.inFlight.otherRows; i < n; i++) {
-      const row = fleet.inFlight.holding(i, CURRENT_MS, nowMs);
+    const workers = fleet.inFlight.workers;
+    for (let i = 0, n = workers.count; i < n; i++) {
+      const row = workers.holding(i, CURRENT_MS, nowMs);
       if (row == 0) continue;
       const its = RowView.lowestPriority(row);
       if (its < priority || (orEqual && its == priority && i < fleet.row.index)) return true;

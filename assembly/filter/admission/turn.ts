@@ -75,14 +75,14 @@ export class Turn {
   /** How many come before a request: gateways, and one for the other workers of this one. */
   private ahead(ticket: Ticket, nowMs: f64): i32 {
     const fleet = this.core.fleet;
-    const inFlight = fleet.inFlight;
+    const workers = fleet.inFlight.workers;
     this.priority = effectivePriority(ticket, nowMs);
     this.urgency = urgency(ticket.queuedMs, ticket.workMs, nowMs);
     this.tenant = <u32>ticket.tenant;
     this.letGoMs = RowView.letGoMs(fleet.row.bytes);
     let ahead = 0;
-    for (let i = 0, n = inFlight.otherRows; i < n && ahead == 0; i++) {
-      const at = inFlight.holding(i, CURRENT_MS, nowMs);
+    for (let i = 0, n = workers.count; i < n && ahead == 0; i++) {
+      const at = workers.holding(i, CURRENT_MS, nowMs);
       if (at == 0) continue;
       const its = urgency(RowView.nextSinceMs(at), RowView.nextWorkMs(at), nowMs);
       const letGoMs = RowView.letGoMs(at);

@@ -2,6 +2,7 @@ import { Account } from "../../state/account";
 import { HostDirectory } from "../../state/hosts";
 import { HostStates } from "../../state/hoststates";
 import { InFlight } from "../../state/inflight";
+import { Workers } from "../../state/workers";
 import { Journal } from "../../state/journal";
 import { Keys } from "../../state/keys";
 import { Learned } from "../../state/learned";
@@ -58,7 +59,7 @@ export class Fleet {
     const peerLoads = new PeerLoads(keys, hosts);
     this.speeds = new Speeds(hosts, states, peerLoads);
     this.peerLoads = peerLoads;
-    this.inFlight = new InFlight(keys, hosts, row, peerLoads);
+    this.inFlight = new InFlight(new Workers(keys, row), hosts, row, peerLoads);
     this.account = new Account(hosts, row);
     const journal = new Journal(keys, row);
     this.journal = journal;
@@ -73,7 +74,7 @@ export class Fleet {
   look(nowMs: f64): void {
     this.inFlight.refreshSome(nowMs);
     this.peerLoads.refresh(nowMs);
-    this.journal.read(this.inFlight, this.locations);
+    this.journal.read(this.inFlight.workers, this.locations);
   }
 
   /** Lets other workers see what was noted in the location table, with the next writing of this one's row. */
@@ -101,7 +102,7 @@ export class Fleet {
     this.peerLoads.refreshAll(nowMs);
     this.inFlight.refreshAll(nowMs);
     // A worker that never decided, as that of the main thread, needs no table.
-    if (this.locations.isUsed) this.journal.read(this.inFlight, this.locations);
+    if (this.locations.isUsed) this.journal.read(this.inFlight.workers, this.locations);
   }
 }
 

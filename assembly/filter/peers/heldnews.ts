@@ -6,13 +6,13 @@ import { CURRENT_MS } from "../admission/turn";
 
 /** Writes what this gateway's workers hold, and who is next of all that, into an update. */
 export function tellHeld(at: usize, fleet: Fleet, nowMs: f64): void {
-  const inFlight = fleet.inFlight;
+  const workers = fleet.inFlight.workers;
   const own = fleet.row.bytes;
   let held = RowView.held(own);
   let next: usize = held > 0 ? own : 0;
   let letGoMs = RowView.letGoMs(own);
-  for (let i = 0, n = inFlight.otherRows; i < n; i++) {
-    const row = inFlight.holding(i, CURRENT_MS, nowMs);
+  for (let i = 0, n = workers.count; i < n; i++) {
+    const row = workers.holding(i, CURRENT_MS, nowMs);
     if (row == 0) continue;
     held += RowView.held(row);
     letGoMs = Math.max(letGoMs, RowView.letGoMs(row));
