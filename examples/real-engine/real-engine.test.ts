@@ -72,7 +72,8 @@ test("on a real model, turns find their cache with warmroute, and lose it withou
   // What a cache can give is all but the last answer and the new question: nine tenths.
   const kept = promptTokens(warm, LATER_TURNS);
   const lost = promptTokens(plain, LATER_TURNS);
-  assert.equal(kept.all, lost.all);
+  // The same conversations, but for a word of an answer: with another part computed anew a model rounds differently.
+  assert.ok(Math.abs(kept.all - lost.all) < 0.05 * lost.all, `${kept.all} and ${lost.all} tokens`);
   assert.ok(kept.cached > 0.8 * kept.all, `${kept.cached} of ${kept.all} cached`);
   const computed = { warm: kept.all - kept.cached, plain: lost.all - lost.cached };
   assert.ok(computed.warm < 0.6 * computed.plain, JSON.stringify(computed));

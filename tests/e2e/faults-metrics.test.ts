@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import test, { after } from "node:test";
+import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import {
   assertNothingLost,
   assertSettled,
@@ -117,21 +118,31 @@ test("an admin interface that is gone, slow or talks nonsense: the hosts stay as
   manners = "gone";
   await fleet.servers[2]?.kill();
   const gone = fleet.addresses[2] as string;
-  const asideMs = await until("its leave", async () => !(await listed(envoy)).includes(gone));
+  // What isn't heard is tried last; only what fails often enough, as few requests as that takes, leaves the lists, too.
+  const asideMs = await until("its leave", async () => !(await preferred(envoy)).has(gone));
   await wait(300);
   manners = "honest";
   await fleet.servers[2]?.revive();
-  const backMs = await until("its return", async () => (await listed(envoy)).includes(gone));
+  const backMs = await until("its return", async () => (await preferred(envoy)).has(gone));
   await traffic.stop();
   figure(
     "admin gone",
     traffic,
-    `a server that died then was left out after ${round(asideMs)} ms`,
+    `a server that died then was left alone after ${round(asideMs)} ms`,
     backMs,
   );
   assertNothingLost(traffic);
   await assertSettled(envoy);
 });
+
+let asked = 0;
+
+/** The servers that come first in the lists of new conversations. */
+async function preferred(envoy: EnvoyProcess): Promise<Set<string | undefined>> {
+  const first = new Set<string | undefined>();
+  for (let i = 0; i < 12; i++) first.add((await listed(envoy, `Who is there, ${asked++}?`))[0]);
+  return first;
+}
 
 function respond(response: ServerResponse, manners: Manners, text: string): void {
   if (manners === "html") response.end("<!doctype html><html><body>Sign in</body></html>");

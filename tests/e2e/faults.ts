@@ -54,9 +54,9 @@ export async function shipped(
   return envoy;
 }
 
-/** The list that the filter sets now. */
-export async function listed(envoy: EnvoyProcess): Promise<string[]> {
-  const messages = [{ role: "user", content: "Who is there?" }];
+/** The list that the filter sets now, for a conversation that begins so. */
+export async function listed(envoy: EnvoyProcess, content = "Who is there?"): Promise<string[]> {
+  const messages = [{ role: "user", content }];
   const answer = await post(envoy.port, { model: "test-model", messages, max_tokens: 1 });
   const choice = String(answer.headers["x-warmroute-choice"] ?? "");
   return choice === "" ? [] : choice.split(",");

@@ -91,3 +91,17 @@ test("a server that takes nothing for long, and answers nobody, is set aside all
   // Five times as patient as with failures, of which three are too many.
   assert.equal(rounds, 15);
 });
+
+test("a server that died while it was at work is set aside: its last report is no reason to push back for long", () => {
+  const reports: Record<string, Report> = { [FIRST]: FREE, [SECOND]: FREE };
+  const gateway = two(reports);
+  delete reports[FIRST];
+  repeatElsewhere(gateway, 1);
+  assert.equal(recordOf(gateway, FIRST).failures, 0, "not known yet");
+  // Left alone for a second or two; by then two scrapes have failed. Only who is busy makes it worth trying.
+  reports[SECOND] = { running: 100, waiting: 20, kv: 0.5 };
+  gateway.host.advance(2100);
+  repeatElsewhere(gateway, 3);
+  assert.ok(recordOf(gateway, FIRST).ejectedUntilMs > 0);
+  assert.deepEqual([...spread(gateway)], [[SECOND, 6]]);
+});

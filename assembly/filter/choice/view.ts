@@ -25,9 +25,7 @@ const SLOW_START_REQUEST_MS: f64 = 50;
 const SILENCE_FACTOR: f64 = 2;
 const SILENCE_MS: f64 = 1000;
 
-/** A report that weighs more than this tells whether a host is at work … */
-const UP_TO_DATE: f64 = 0.5;
-/** … and without one an answer no older than this, ms. */
+/** Where no report that counts in full tells whether a host is at work, an answer no older than this does, ms. */
 const AT_WORK_MS: f64 = 2000;
 
 /** Fills the candidates of a choice from the shared tables. */
@@ -170,12 +168,12 @@ export class View {
   }
 
   /**
-   * Whether a host is at work, by a report that is up to date or by what came from it within the last seconds, on others than
-   * the one request in question: then it has reason to take no more.
+   * Whether a host is at work, by a report after which none has failed to come or by what came from it within the last seconds,
+   * on others than the one request in question: then it has reason to take no more.
    */
   isAtWork(slot: i32, nowMs: f64): bool {
     const at = this.fleet.states.at(slot);
-    const isUpToDate = HostRecord.sampleMs(at) > 0 && this.freshness(at, nowMs) > UP_TO_DATE;
+    const isUpToDate = HostRecord.sampleMs(at) > 0 && this.freshness(at, nowMs) == 1;
     if (isUpToDate) return HostRecord.running(at) > 0 || HostRecord.waiting(at) > 0;
     return this.fleet.inFlight.total(slot) > 1 && nowMs - HostRecord.learnedMs(at) < AT_WORK_MS;
   }
