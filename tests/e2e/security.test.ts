@@ -84,27 +84,30 @@ for (const [what, overrides, edit] of WAYS) {
   test(`clients don't choose ${what}, on any path`, async () => {
     const upstreams = await sinks(3);
     const envoy = await gateway(hostsOf(upstreams), overrides, { fallback: "round_robin", edit });
-    const wanted = upstreams[2]?.host as string;
     for (const [path, request] of paths("steer")) {
-      const headers = {
-        ...request.headers,
-        [ROUTING]: wanted,
-        "x-warmroute-key": "0123456789abcdef",
-      };
-      for (let i = 0; i < 3; i++) {
-        assert.equal((await send({ port: envoy.port, ...request, headers })).status, 200, path);
+      let followed = 0;
+      for (const wanted of hostsOf(upstreams)) {
+        const headers = {
+          ...request.headers,
+          [ROUTING]: wanted,
+          "x-warmroute-key": "0123456789abcdef",
+        };
+        for (let i = 0; i < 3; i++) {
+          assert.equal((await send({ port: envoy.port, ...request, headers })).status, 200, path);
+        }
+        const seen = upstreams.flatMap((upstream) => upstream.seen.splice(0));
+        assert.equal(seen.length, 3, path);
+        for (const { headers: got } of seen) {
+          assert.equal(got["x-warmroute-key"], undefined, path);
+          // It may be the filter's own list, of all three.
+          if (got[ROUTING] !== undefined) {
+            assert.equal(`${got[ROUTING]}`.split(",").length, 3, path);
+          }
+        }
+        if (seen.every(({ host }) => host === wanted)) followed++;
       }
-      const seen = upstreams.flatMap((upstream) => upstream.seen.splice(0));
-      assert.equal(seen.length, 3, path);
-      for (const { headers: got } of seen) {
-        assert.equal(got["x-warmroute-key"], undefined, path);
-        // It may be the filter's own list, of all three.
-        if (got[ROUTING] !== undefined) assert.equal(`${got[ROUTING]}`.split(",").length, 3, path);
-      }
-      assert.ok(
-        seen.some(({ host }) => host !== wanted),
-        `${path}: all where the client wanted`,
-      );
+      // A session is at home at one of them, whatever its client wants.
+      assert.ok(followed < 3, `${path}: each time where the client wanted`);
     }
   });
 }
