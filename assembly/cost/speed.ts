@@ -11,6 +11,8 @@ export const FACTOR_MAX: f64 = 1000;
  * much the network's and the clock's as theirs, and must not outweigh where a cache or a session's home is.
  */
 export const PRICED_FACTOR_MIN: f64 = 0.1;
+/** First tokens of one server that come so close together are of one step, ms. */
+export const SAME_STEP_MS: f64 = 2;
 /** One sample moves a factor by at most this ratio, so that one odd answer can't spoil it. */
 const STEP_MAX: f64 = 2;
 /** Weight of a sample once a factor is settled: about the last twelve count. */

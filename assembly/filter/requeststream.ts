@@ -123,7 +123,7 @@ export class RequestStream extends Stream {
   }
 
   /** Gives the body reader back. */
-  dropReader(): void {
+  private dropReader(): void {
     const reader = this.reader;
     if (reader) this.pipeline.pool.giveReader(reader);
     this.reader = null;

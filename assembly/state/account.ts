@@ -1,3 +1,4 @@
+import { SAME_STEP_MS } from "../cost/speed";
 import { HostDirectory } from "./hosts";
 import { MAX_HOSTS } from "./layout";
 import { RowView, WorkerRow } from "./row";
@@ -5,8 +6,6 @@ import { LoadBox } from "./loadbox";
 
 /** Most requests of one worker on one host that a row can count. */
 const COUNT_MAX: i32 = 65535;
-/** First tokens that come so close together are of one step, ms. */
-const SAME_STEP_MS: f64 = 2;
 
 /**
  * Changes of this worker's row as its requests go through their stages: sent → first token → finished. Each stage is

@@ -32,7 +32,7 @@ const UPSTREAM_RESET = text("upstream_reset");
 
 /** Tries of one request: more than any policy allows. */
 const MAX_TRIES: u64 = 1000;
-/** A day: longer is the clock's doing, ms. */
+/** A day: no answer takes longer, ms. */
 const MAX_TTFT_MS: f64 = 86_400_000;
 
 /** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
@@ -258,7 +258,7 @@ export class Answers {
     served.firstByteMs = now;
     if (served.eventStream && served.status == 200) {
       const ttftMs = now - served.sentMs + stream.decision.queuedMs;
-      // The wall clock may step.
+      // Below 0 it would be told as a huge number.
       this.core.stats.ttft.record(<u64>Math.min(Math.max(ttftMs, 0), MAX_TTFT_MS));
     }
     // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.

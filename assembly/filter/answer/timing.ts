@@ -1,5 +1,5 @@
 import { Config } from "../../config/config";
-import { factorOr1, learnFactor, stepMs } from "../../cost/speed";
+import { SAME_STEP_MS, factorOr1, learnFactor, stepMs } from "../../cost/speed";
 import { HostRecord } from "../../state/hostrecord";
 
 /** Prefills of fewer tokens than this say nothing of the speed. */
@@ -12,8 +12,6 @@ const TELLING_OUTPUT_TOKENS: f64 = 4;
 const TOGETHER_SAMPLES: u32 = 4;
 /** Times that differ from the expected ones by this ratio are news. */
 const ODD_RATIO: f64 = 1.3;
-/** First tokens that come so close together are of one step, ms. */
-const SAME_STEP_MS: f64 = 2;
 /** A duration of nothing, ms. */
 const LEAST_MS: f64 = 0.1;
 

@@ -62,11 +62,6 @@ export class Exchange {
     this.copy = new TableCopy(core, calls, peers);
   }
 
-  /** A request, or another gateway's message, came to this worker. */
-  serve(): void {
-    this.copy.serves = true;
-  }
-
   /** Gateways besides this one. */
   get others(): i32 {
     return this.calls.members.others(this.peers.outbox.self);
@@ -226,7 +221,7 @@ export class Exchange {
     outbox.open();
   }
 
-  /** Ms that a message must still wait for; of a clock that was set back nothing is waited for. */
+  /** Ms that a message must still wait for; 0, too, where another worker sent one since this callback began. */
   private gapMs(nowMs: f64): f64 {
     const passedMs = nowMs - this.peers.outbox.pushedMs;
     return passedMs < 0 ? 0 : <f64>this.core.config.peers.gapMs - passedMs;

@@ -48,7 +48,7 @@ export class Peering {
   /** A request came to this worker. */
   serve(): void {
     const exchange = this.exchange;
-    if (exchange) exchange.serve();
+    if (exchange) exchange.copy.serves = true;
   }
 
   /** As Exchange.placed. */

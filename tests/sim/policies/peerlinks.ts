@@ -8,7 +8,8 @@ import type { PolicyContext } from "../policy.ts";
 /** Cluster of the gateways' internal listeners. */
 export const PEER_CLUSTER = "warmroute_peers";
 const PEER_PATH = "/warmroute/peers";
-const CHOICE_HEADER = "x-gateway-destination-endpoint";
+/** The header that carries where a request, or a call, is to go. */
+export const CHOICE_HEADER = "x-gateway-destination-endpoint";
 
 type Answer = (stream: Stream, nowMs: number) => void;
 

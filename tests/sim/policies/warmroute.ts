@@ -14,13 +14,12 @@ import {
   usableServers,
 } from "../policy.ts";
 import type { WorkRequest } from "../workload.ts";
-import { PEER_CLUSTER, PeerLinks } from "./peerlinks.ts";
+import { CHOICE_HEADER, PEER_CLUSTER, PeerLinks } from "./peerlinks.ts";
 
 /** The filter as it ships. */
 export { WASM };
 
 const CHAT_PATH = "/v1/chat/completions";
-const CHOICE_HEADER = "x-gateway-destination-endpoint";
 
 /** One way between a gateway and a server. */
 const SCRAPE_MS = 1;
