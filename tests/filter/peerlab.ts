@@ -244,3 +244,14 @@ export function readUpdate(body: Buffer): Update {
     placements,
   };
 }
+
+/** Gateways that have found each other. */
+export function met(count: number, options: PeerLabOptions = {}): PeerLab {
+  const lab = new PeerLab(count, options);
+  lab.wait(1300);
+  return lab;
+}
+
+/** How many others each gateway hears. */
+export const heardBy = (lab: PeerLab) =>
+  lab.peers.map(({ gateway }) => gateway.stat("peers_heard"));
