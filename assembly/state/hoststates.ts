@@ -14,8 +14,8 @@ const RECORDS_PER_TICK: i32 = 64;
  *
  * ```ts
  * for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
- *   const at = states.open(slot);
- *   HostRecord.setFailures(at, 0);
+ *   const record = states.open(slot);
+ *   record.failures = 0;
  *   if (states.commit(slot)) break;
  * }
  * ```
@@ -39,8 +39,8 @@ export class HostStates {
 
   /** Local copy of a host's record. */
   @inline
-  at(slot: i32): usize {
-    return this.bytes + <usize>slot * HOST_RECORD_BYTES;
+  at(slot: i32): HostRecord {
+    return changetype<HostRecord>(this.bytes + <usize>slot * HOST_RECORD_BYTES);
   }
 
   /** Copies the records of all known hosts, some of them where there are many: at ticks. */
@@ -53,8 +53,9 @@ export class HostStates {
   }
 
   /** Reads a host's record afresh, as the base of a change; blank for a new generation of the slot. */
-  open(slot: i32): usize {
-    const at = this.at(slot);
+  open(slot: i32): HostRecord {
+    const record = this.at(slot);
+    const at = changetype<usize>(record);
     unchecked(this.changes[slot]++);
     setKeyIndex(this.key, slot);
     this.cas = 0;
@@ -63,23 +64,22 @@ export class HostStates {
       this.cas = outCas;
       valid =
         outLen == HOST_RECORD_BYTES &&
-        load<u32>(outPtr) == LAYOUT_VERSION &&
-        HostRecord.generation(outPtr) == this.hosts.generation(slot);
+        changetype<HostRecord>(outPtr).version == LAYOUT_VERSION &&
+        changetype<HostRecord>(outPtr).generation == this.hosts.generation(slot);
       if (valid) memory.copy(at, outPtr, HOST_RECORD_BYTES);
     }
     if (!valid) {
       memory.fill(at, 0, HOST_RECORD_BYTES);
-      store<u32>(at, LAYOUT_VERSION);
-      HostRecord.setGeneration(at, this.hosts.generation(slot));
+      record.version = LAYOUT_VERSION;
+      record.generation = this.hosts.generation(slot);
     }
-    return at;
+    return record;
   }
 
   /** Writes the record back; false when another worker wrote since `open`. */
   commit(slot: i32): bool {
     setKeyIndex(this.key, slot);
-    return (
-      setShared(this.key, this.at(slot), HOST_RECORD_BYTES, this.cas) != SharedResult.CasMismatch
-    );
+    const at = changetype<usize>(this.at(slot));
+    return setShared(this.key, at, HOST_RECORD_BYTES, this.cas) != SharedResult.CasMismatch;
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chat, type Exchange, Gateway, hostNames } from "./gateway.ts";
 import { type Job, Lab, prose, quantile, type Result, random } from "./lab.ts";
-import { recordBytes, recordOf } from "./records.ts";
+import { changeRecord, recordOf } from "./records.ts";
 
 /** Single turns of 200 to 4200 tokens at 4 bytes a token, about one each `gapMs`. */
 function turns(count: number, gapMs: number, stream: boolean, seed: number): Job[] {
@@ -34,14 +34,15 @@ function ttftP90(results: Result[]): number {
   );
 }
 
-/** Makes the workers believe that a server's speeds are known well. */
-function know(lab: Lab, host: string, factor: number): void {
-  const bytes = recordBytes(lab.gateway, host);
-  bytes.writeFloatLE(factor, 88);
-  bytes.writeFloatLE(factor, 92);
-  bytes.writeUInt32LE(1000, 96);
-  bytes.writeUInt32LE(1000, 100);
-  bytes.writeDoubleLE(lab.gateway.clock.ms, 144);
+/** Makes the workers believe that they know a server's speeds, by so many answers. */
+function know(lab: Lab, host: string, factor: number, samples = 1000): void {
+  changeRecord(lab.gateway, host, {
+    prefillFactor: factor,
+    decodeFactor: factor,
+    prefillSamples: samples,
+    decodeSamples: samples,
+    learnedMs: lab.gateway.clock.ms,
+  });
 }
 
 for (const [stream, gapMs, workers] of [
@@ -172,9 +173,7 @@ test("one slow answer keeps a server from work for a minute or two, though the o
   const [odd, ...others] = lab.hosts as [string, string, string];
   lab.run(turns(30, 200, true, 15));
   for (const host of others) know(lab, host, 1);
-  know(lab, odd, 10);
-  const record = recordBytes(lab.gateway, odd);
-  for (const samplesAt of [96, 100]) record.writeUInt32LE(1, samplesAt);
+  know(lab, odd, 10, 1);
   const results = lab.run(turns(600, 300, true, 16));
   const late = results.slice(400);
   const share = late.filter(({ host }) => host === odd).length / late.length;

@@ -4,7 +4,7 @@ import type { Call } from "../host/calls.ts";
 import { nsToMs } from "../host/clock.ts";
 import type { Root } from "../host/vm.ts";
 import { chat, Gateway, hostNames } from "./gateway.ts";
-import { isRecordKey, recordOf } from "./records.ts";
+import { isRecordKey, readRecord, recordOf, writeRecord } from "./records.ts";
 
 const IDLE = "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n";
 
@@ -151,7 +151,7 @@ test("changes that collide are both kept (BC-38)", () => {
     if (isRecordKey(key) && cas !== 0 && collisions < 12) {
       if (collisions++ % 3 !== 2) {
         const other = Buffer.from(shared.get(key)?.value ?? []);
-        other.writeUInt16LE(other.readUInt16LE(64) + 1, 64);
+        writeRecord(other, { failures: readRecord(other).failures + 1 });
         set(key, other);
       }
     }

@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import type { Gateway } from "./gateway.ts";
 
-/** What the workers share of one server: the parts of assembly/state/hostrecord.ts that tests look at. */
+/** What the workers share of one server: the fields of assembly/state/hostrecord.ts that tests look at. */
 export interface HostRecord {
   sampleMs: number;
   running: number;
@@ -13,6 +14,9 @@ export interface HostRecord {
   ejectedUntilMs: number;
   prefillFactor: number;
   decodeFactor: number;
+  prefillSamples: number;
+  decodeSamples: number;
+  learnedMs: number;
   capacityFactor: number;
   flushedClock: number;
 }
@@ -52,31 +56,34 @@ export function slotOf(gateway: Gateway, address: string): number {
   return -1;
 }
 
-/** Shared bytes of a server's record; writing to them is what another worker would do. */
-export function recordBytes(gateway: Gateway, address: string): Buffer {
+function recordBytes(gateway: Gateway, address: string): Buffer {
   const bytes = value(gateway, "host", slotOf(gateway, address));
   if (!bytes) throw new Error(`there is no record of ${address}`);
   return bytes;
 }
 
+/** What the bytes of a record say. */
+export function readRecord(bytes: Buffer): HostRecord {
+  const values = FIELDS.map(({ name, at, type }) => [name, type.read(bytes, at)]);
+  return Object.fromEntries(values) as HostRecord;
+}
+
+/** Changes fields in the bytes of a record. */
+export function writeRecord(bytes: Buffer, changes: Partial<HostRecord>): void {
+  for (const { name, at, type } of FIELDS) {
+    const changed = changes[name as keyof HostRecord];
+    if (changed !== undefined) type.write(bytes, changed, at);
+  }
+}
+
 /** The record of a server. */
 export function recordOf(gateway: Gateway, address: string): HostRecord {
-  const bytes = recordBytes(gateway, address);
-  return {
-    sampleMs: bytes.readDoubleLE(8),
-    running: bytes.readFloatLE(16),
-    waiting: bytes.readFloatLE(20),
-    kvUsage: bytes.readFloatLE(24),
-    gpuUtilization: bytes.readFloatLE(28),
-    capacityTokens: bytes.readFloatLE(32),
-    failures: bytes.readUInt16LE(64),
-    ejections: bytes.readUInt16LE(68),
-    ejectedUntilMs: bytes.readDoubleLE(72),
-    prefillFactor: bytes.readFloatLE(88),
-    decodeFactor: bytes.readFloatLE(92),
-    capacityFactor: bytes.readFloatLE(104),
-    flushedClock: bytes.readDoubleLE(128),
-  };
+  return readRecord(recordBytes(gateway, address));
+}
+
+/** Changes fields of a server's record, as another worker would do. */
+export function changeRecord(gateway: Gateway, address: string, changes: Partial<HostRecord>) {
+  writeRecord(recordBytes(gateway, address), changes);
 }
 
 /** The servers that the workers know. */
@@ -99,3 +106,42 @@ export function betweenReadAndWrite(gateway: Gateway, kind: string, act: () => v
     return set(key, kept, cas);
   };
 }
+
+interface FieldType {
+  size: number;
+  read(bytes: Buffer, at: number): number;
+  write(bytes: Buffer, value: number, at: number): void;
+}
+
+const BYTE: FieldType = {
+  size: 1,
+  read: (bytes, at) => bytes.readUInt8(at),
+  write: (bytes, value, at) => bytes.writeUInt8(value, at),
+};
+const WORD: FieldType = {
+  size: 4,
+  read: (bytes, at) => bytes.readUInt32LE(at),
+  write: (bytes, value, at) => bytes.writeUInt32LE(value, at),
+};
+const DOUBLE: FieldType = {
+  size: 8,
+  read: (bytes, at) => bytes.readDoubleLE(at),
+  write: (bytes, value, at) => bytes.writeDoubleLE(value, at),
+};
+const TYPES = new Map(Object.entries({ u8: BYTE, bool: BYTE, i32: WORD, u32: WORD, f64: DOUBLE }));
+
+/** The fields that a class of one record declares, and where in its bytes they are: each at a multiple of its size. */
+function readFields(source: URL): { name: string; at: number; type: FieldType }[] {
+  let end = 0;
+  const declared = readFileSync(source, "utf8").matchAll(/^ {2}(?:private )?(\w+): (\w+);$/gm);
+  return [...declared].map(([, name = "", typeName = ""]) => {
+    const type = TYPES.get(typeName);
+    if (!type)
+      throw new Error(`${source.pathname}: ${name} has a type without a size: ${typeName}`);
+    const at = Math.ceil(end / type.size) * type.size;
+    end = at + type.size;
+    return { name, at, type };
+  });
+}
+
+const FIELDS = readFields(new URL("../../assembly/state/hostrecord.ts", import.meta.url));

@@ -1,4 +1,3 @@
-import { HostRecord } from "../../state/hostrecord";
 import { HostStates } from "../../state/hoststates";
 import { CAS_ATTEMPTS } from "../../state/layout";
 import { noteCasGaveUp } from "../../state/record";
@@ -13,10 +12,10 @@ const PUSH_BACK_MAX_S: f64 = 30;
 export function pushBack(states: HostStates, slot: i32, seconds: f64, now: f64): bool {
   const untilS = Math.ceil(now / 1000 + Math.min(Math.max(seconds, 1), PUSH_BACK_MAX_S));
   for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-    const at = states.open(slot);
-    const before = <f64>HostRecord.pushedBackUntilS(at);
+    const record = states.open(slot);
+    const before = <f64>record.pushedBackUntilS;
     if (before >= untilS) return false;
-    HostRecord.setPushedBackUntilS(at, <u32>untilS);
+    record.pushedBackUntilS = <u32>untilS;
     if (states.commit(slot)) return before * 1000 <= now;
   }
   noteCasGaveUp();

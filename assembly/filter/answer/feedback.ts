@@ -91,9 +91,9 @@ export class Feedback {
     const slot = learned.slotFor(key, now);
     this.core.stats.promptPrediction.note(d.promptTokens, reported);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = learned.open(slot, key, now);
-      const samples = Learned.samples(at);
-      const known = Learned.bytesPerToken(at);
+      const record = learned.open(slot, key, now);
+      const samples = Learned.samples(record);
+      const known = Learned.bytesPerToken(record);
       const ratio = known > 0 ? known : this.core.config.cost.bytesPerToken;
       const bytesPerToken = learnBytesPerToken(
         ratio,
@@ -102,10 +102,10 @@ export class Feedback {
         d.fixedTokens,
         reported,
       );
-      Learned.setBytesPerToken(at, bytesPerToken);
-      Learned.setSamples(at, samples + 1);
+      Learned.setBytesPerToken(record, bytesPerToken);
+      Learned.setSamples(record, samples + 1);
       const completion = stream.usage!.completionTokens;
-      if (completion >= 0) noteOutput(Learned.output(at), <f64>completion / <f64>d.answers);
+      if (completion >= 0) noteOutput(Learned.output(record), <f64>completion / <f64>d.answers);
       if (learned.commit(slot)) return;
     }
     noteCasGaveUp();
@@ -119,9 +119,9 @@ export class Feedback {
     if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
     const slot = learned.slotFor(key, now);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = learned.open(slot, key, now);
-      Learned.setSamples(at, Learned.samples(at) + 1);
-      noteOutput(Learned.output(at), completion / <f64>d.answers);
+      const record = learned.open(slot, key, now);
+      Learned.setSamples(record, Learned.samples(record) + 1);
+      noteOutput(Learned.output(record), completion / <f64>d.answers);
       if (learned.commit(slot)) break;
     }
     this.core.stats.outputPrediction.note(d.outputTokens, completion);
@@ -135,7 +135,7 @@ export class Feedback {
     if (served.fellBack || served.slot < 0 || served.firstByteMs == 0) return;
     const states = core.fleet.states;
     const before = states.at(served.slot);
-    const settled = HostRecord.prefillSamples(before) + HostRecord.decodeSamples(before);
+    const settled = before.prefillSamples + before.decodeSamples;
     const output = this.outputTokens(stream);
     const prompt = reportedPrompt > 0 ? reportedPrompt : d.promptTokens;
     const cached = reportedCached >= 0 ? reportedCached : d.cachedTokens;
@@ -149,8 +149,7 @@ export class Feedback {
     // A miss always counts, for it may be the sign of a flushed cache; and so does a time that isn't as expected.
     const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
     const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
-    const isNews =
-      t.isOdd(core.config, before) && now - HostRecord.learnedMs(before) >= NEWS_GAP_MS;
+    const isNews = t.isOdd(core.config, before) && now - before.learnedMs >= NEWS_GAP_MS;
     const isSkipped = this.isSkipped(settled);
     // Noted of a fair sample: odd answers are all learned from, and would make misses look larger than they are.
     if (served.eventStream && !isSkipped) {
@@ -159,14 +158,14 @@ export class Feedback {
     }
     if (!missed && !isNews && isSkipped) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(served.slot);
-      if (now - HostRecord.learnedMs(at) > FADE_MS) this.fade(at, served.slot);
-      if (served.eventStream) t.learnStream(core.config, at);
-      else t.learnWhole(core.config, at);
-      HostRecord.setLearnedMs(at, now);
+      const record = states.open(served.slot);
+      if (now - record.learnedMs > FADE_MS) this.fade(record, served.slot);
+      if (served.eventStream) t.learnStream(core.config, record);
+      else t.learnWhole(core.config, record);
+      record.learnedMs = now;
       if (reportedCached >= 0) {
         const clock = core.fleet.inFlight.clockTokens(served.slot);
-        this.learnCapacity(at, d, reportedCached, clock);
+        this.learnCapacity(record, d, reportedCached, clock);
       }
       if (states.commit(served.slot)) return;
     }
@@ -174,14 +173,14 @@ export class Feedback {
   }
 
   /** What was learned long ago: what a choice makes of it by now is what is believed, on the word of a few answers. */
-  private fade(at: usize, slot: i32): void {
+  private fade(record: HostRecord, slot: i32): void {
     const speeds = this.core.fleet.speeds;
-    const prefillSamples = HostRecord.prefillSamples(at);
-    const decodeSamples = HostRecord.decodeSamples(at);
-    if (prefillSamples > 0) HostRecord.setPrefillFactor(at, speeds.prefill[slot]);
-    if (decodeSamples > 0) HostRecord.setDecodeFactor(at, speeds.decode[slot]);
-    HostRecord.setPrefillSamples(at, min(prefillSamples, FADED_SAMPLES));
-    HostRecord.setDecodeSamples(at, min(decodeSamples, FADED_SAMPLES));
+    const prefillSamples = record.prefillSamples;
+    const decodeSamples = record.decodeSamples;
+    if (prefillSamples > 0) record.prefillFactor = speeds.prefill[slot];
+    if (decodeSamples > 0) record.decodeFactor = speeds.decode[slot];
+    record.prefillSamples = min(prefillSamples, FADED_SAMPLES);
+    record.decodeSamples = min(decodeSamples, FADED_SAMPLES);
   }
 
   /** The first byte of an answer has come. */
@@ -207,16 +206,16 @@ export class Feedback {
     if (!core.config.cost.learn || !d.complete || !d.readable || d.cachedTokens > 0) return;
     if (served.fellBack || served.status != 200) return;
     const states = core.fleet.states;
-    if (HostRecord.prefillSamples(states.at(served.slot)) > 0) return;
+    if (states.at(served.slot).prefillSamples > 0) return;
     const t = this.timing;
     t.ttftMs = now - served.sentMs;
     t.uncachedTokens = d.promptTokens;
     this.noteBefore(t, stream);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(served.slot);
-      if (HostRecord.prefillSamples(at) > 0) return;
-      t.learnFirst(core.config, at);
-      HostRecord.setLearnedMs(at, now);
+      const record = states.open(served.slot);
+      if (record.prefillSamples > 0) return;
+      t.learnFirst(core.config, record);
+      record.learnedMs = now;
       if (states.commit(served.slot)) return;
     }
     noteCasGaveUp();
@@ -238,14 +237,14 @@ export class Feedback {
   private noteMeanwhile(t: Timing, stream: Stream, now: f64): void {
     const served = stream.served;
     const fleet = this.core.fleet;
-    const at = fleet.states.at(served.slot);
+    const record = fleet.states.at(served.slot);
     const inFlight = fleet.inFlight;
     // An answer in one piece doesn't show where its decoding began, nor do those of others beside it.
     const isWhole = !served.eventStream;
     const before = isWhole ? stream.decision.batch : served.batchAtFirst;
     const after = isWhole ? inFlight.total(served.slot) : inFlight.totalDecoding(served.slot);
     const own = (before + <f64>after) / 2;
-    const reported = HostRecord.running(at) * this.core.decider.view.freshness(at, now);
+    const reported = record.running * this.core.decider.view.freshness(record, now);
     t.batch = reported > own ? reported : own;
     // The clock counts prompts as they are sent, and answers as they end: in steady state as many tokens as the batch made.
     const fromClock = isWhole ? served.clockAtSent : served.clockAtFirst;
@@ -258,24 +257,24 @@ export class Feedback {
    * it was flushed, and several in a row void all that was noted. Where flushes don't explain the misses either (no hit
    * follows), ever more misses are asked for: such reports have another meaning.
    */
-  private learnCapacity(at: usize, d: Decision, reported: f64, clock: f64): void {
-    if (reported > 0) HostRecord.setReportsHits(at, true);
-    if (d.cachedTokens < TELLING_TOKENS || !HostRecord.reportsHits(at)) return;
-    const factor = factorOr1(HostRecord.capacityFactor(at));
+  private learnCapacity(record: HostRecord, d: Decision, reported: f64, clock: f64): void {
+    if (reported > 0) record.reportsHits = true;
+    if (d.cachedTokens < TELLING_TOKENS || !record.reportsHits) return;
+    const factor = factorOr1(record.capacityFactor);
     if (reported >= d.cachedTokens * MISS_SHARE) {
-      HostRecord.setMisses(at, 0);
-      HostRecord.setFlushes(at, 0);
-      HostRecord.setCapacityFactor(at, Math.min(factor * GROW, 1));
+      record.misses = 0;
+      record.flushes = 0;
+      record.capacityFactor = Math.min(factor * GROW, 1);
     } else if (d.cachedAge > OLD_SHARE) {
-      HostRecord.setCapacityFactor(at, Math.max(factor * SHRINK, CAPACITY_FACTOR_MIN));
-    } else if (d.cachedAge < YOUNG_SHARE && !(HostRecord.kvUsage(at) > CROWDED_KV)) {
-      const flushes = HostRecord.flushes(at);
-      const misses = HostRecord.misses(at) + 1;
-      HostRecord.setMisses(at, misses);
+      record.capacityFactor = Math.max(factor * SHRINK, CAPACITY_FACTOR_MIN);
+    } else if (d.cachedAge < YOUNG_SHARE && !(record.kvUsage > CROWDED_KV)) {
+      const flushes = record.flushes;
+      const misses = record.misses + 1;
+      record.misses = misses;
       if (misses < FLUSHED_AFTER << min(<u32>flushes, FLUSH_DOUBLINGS)) return;
-      HostRecord.flush(at, clock);
-      HostRecord.setFlushes(at, flushes + 1);
-      HostRecord.setMisses(at, 0);
+      record.flush(clock);
+      record.flushes = flushes + 1;
+      record.misses = 0;
     }
   }
 }

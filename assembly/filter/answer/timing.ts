@@ -39,73 +39,73 @@ export class Timing {
   othersTokens: f64 = 0;
 
   /** Expected time to the first token by the record's factors, ms. */
-  expectedTtftMs(config: Config, at: usize): f64 {
-    const ownMs = this.prefillMs(config, at, this.uncachedTokens);
-    return this.queuedMs(at) + ownMs + this.firstStepMs(config, at);
+  expectedTtftMs(config: Config, record: HostRecord): f64 {
+    const ownMs = this.prefillMs(config, record, this.uncachedTokens);
+    return this.queuedMs(record) + ownMs + this.firstStepMs(config, record);
   }
 
   /** Time to the first token as it was expected when the host was chosen, with the prompt's own prefill as expected then, ms. */
-  promisedTtftMs(config: Config, at: usize, prefillMs: f64): f64 {
-    return this.waitMs + prefillMs + this.firstStepMs(config, at);
+  promisedTtftMs(config: Config, record: HostRecord, prefillMs: f64): f64 {
+    return this.waitMs + prefillMs + this.firstStepMs(config, record);
   }
 
   /** Whether the whole answer took quite another time than the record's factors say. */
-  isOdd(config: Config, at: usize): bool {
-    const decodeMs = this.outputTokens * this.stepMs(config, at);
-    const othersMs = this.prefillMs(config, at, this.othersTokens);
-    const expectedMs = this.expectedTtftMs(config, at) + decodeMs + othersMs;
+  isOdd(config: Config, record: HostRecord): bool {
+    const decodeMs = this.outputTokens * this.stepMs(config, record);
+    const othersMs = this.prefillMs(config, record, this.othersTokens);
+    const expectedMs = this.expectedTtftMs(config, record) + decodeMs + othersMs;
     const allMs = this.ttftMs + this.restMs;
     return allMs > expectedMs * ODD_RATIO || expectedMs > allMs * ODD_RATIO;
   }
 
   /** What the first token of an event stream says of a host of which nothing is known yet. Changes the record. */
-  learnFirst(config: Config, at: usize): void {
-    const samples = HostRecord.prefillSamples(at);
-    this.learnTtft(config, at);
+  learnFirst(config: Config, record: HostRecord): void {
+    const samples = record.prefillSamples;
+    this.learnTtft(config, record);
     // The end of the answer knows better what the prompt was.
-    HostRecord.setPrefillSamples(at, samples);
+    record.prefillSamples = samples;
   }
 
   /** An event stream: its first byte is the first token, so both speeds show. Changes the record. */
-  learnStream(config: Config, at: usize): void {
-    this.learnRest(config, at);
-    this.learnTtft(config, at);
+  learnStream(config: Config, record: HostRecord): void {
+    this.learnRest(config, record);
+    this.learnTtft(config, record);
   }
 
-  private learnRest(config: Config, at: usize): void {
-    const stepMs = this.stepMs(config, at);
+  private learnRest(config: Config, record: HostRecord): void {
+    const stepMs = this.stepMs(config, record);
     if (this.outputTokens < TELLING_OUTPUT_TOKENS) return;
     const decodeMs = (this.outputTokens - 1) * stepMs;
-    const othersMs = this.prefillMs(config, at, this.othersTokens);
-    this.learnDecode(at, this.restMs, decodeMs + othersMs, decodeMs / (decodeMs + othersMs));
+    const othersMs = this.prefillMs(config, record, this.othersTokens);
+    this.learnDecode(record, this.restMs, decodeMs + othersMs, decodeMs / (decodeMs + othersMs));
   }
 
   /** An answer in one piece: its one time speaks of both speeds. Changes the record. */
-  learnWhole(config: Config, at: usize): void {
-    const ownMs = this.prefillMs(config, at, this.uncachedTokens);
-    const decodeMs = Math.max(this.outputTokens, 1) * this.stepMs(config, at);
-    const othersMs = this.prefillMs(config, at, this.othersTokens);
+  learnWhole(config: Config, record: HostRecord): void {
+    const ownMs = this.prefillMs(config, record, this.uncachedTokens);
+    const decodeMs = Math.max(this.outputTokens, 1) * this.stepMs(config, record);
+    const othersMs = this.prefillMs(config, record, this.othersTokens);
     const surelyMs = ownMs + decodeMs + othersMs;
-    const allMs = this.queuedMs(at) + surelyMs;
+    const allMs = this.queuedMs(record) + surelyMs;
     // The wait is the least certain part.
     const certain = surelyMs / allMs;
-    const together = HostRecord.decodeSamples(at) < TOGETHER_SAMPLES;
+    const together = record.decodeSamples < TOGETHER_SAMPLES;
     const more = Math.max(ownMs, decodeMs);
-    this.learnPrefill(at, this.ttftMs, allMs, (certain * (together ? more : ownMs)) / more);
-    this.learnDecode(at, this.ttftMs, allMs, (certain * (together ? more : decodeMs)) / more);
+    this.learnPrefill(record, this.ttftMs, allMs, (certain * (together ? more : ownMs)) / more);
+    this.learnDecode(record, this.ttftMs, allMs, (certain * (together ? more : decodeMs)) / more);
   }
 
-  private learnTtft(config: Config, at: usize): void {
+  private learnTtft(config: Config, record: HostRecord): void {
     if (this.uncachedTokens < TELLING_PREFILL_TOKENS) return;
-    const stepMs = this.firstStepMs(config, at);
-    const ownMs = this.prefillMs(config, at, this.uncachedTokens);
+    const stepMs = this.firstStepMs(config, record);
+    const ownMs = this.prefillMs(config, record, this.uncachedTokens);
     // What came later may have shared the step of this prefill.
-    const behindMs = this.prefillMs(config, at, this.behindTokens);
+    const behindMs = this.prefillMs(config, record, this.behindTokens);
     let observedMs = this.sinceLastMs;
     let expectedMs = ownMs;
     let trust = ownMs / (ownMs + behindMs + stepMs);
     if (isNaN(observedMs)) {
-      const queuedMs = this.queuedMs(at);
+      const queuedMs = this.queuedMs(record);
       observedMs = this.ttftMs;
       expectedMs += queuedMs;
       // The share of the time that is own prefill says how much the sample tells.
@@ -115,52 +115,46 @@ export class Timing {
       return;
     }
     // While nothing is known of its steps either, the host is as slow at both.
-    if (HostRecord.decodeSamples(at) == 0) {
-      this.learnPrefill(at, observedMs, expectedMs + stepMs, trust);
+    if (record.decodeSamples == 0) {
+      this.learnPrefill(record, observedMs, expectedMs + stepMs, trust);
     } else {
-      this.learnPrefill(at, Math.max(observedMs - stepMs, LEAST_MS), expectedMs, trust);
+      this.learnPrefill(record, Math.max(observedMs - stepMs, LEAST_MS), expectedMs, trust);
     }
   }
 
-  private learnPrefill(at: usize, observedMs: f64, expectedMs: f64, trust: f64): void {
-    const samples = HostRecord.prefillSamples(at);
-    const factor = learnFactor(
-      HostRecord.prefillFactor(at),
-      samples,
-      observedMs,
-      expectedMs,
-      trust,
-    );
-    HostRecord.setPrefillFactor(at, factor);
+  private learnPrefill(record: HostRecord, observedMs: f64, expectedMs: f64, trust: f64): void {
+    const samples = record.prefillSamples;
+    const factor = learnFactor(record.prefillFactor, samples, observedMs, expectedMs, trust);
+    record.prefillFactor = factor;
     // What tells little leaves its full weight to what tells more.
-    if (trust >= TELLING_TRUST) HostRecord.setPrefillSamples(at, samples + 1);
+    if (trust >= TELLING_TRUST) record.prefillSamples = samples + 1;
   }
 
-  private learnDecode(at: usize, observedMs: f64, expectedMs: f64, trust: f64): void {
-    const samples = HostRecord.decodeSamples(at);
-    const factor = learnFactor(HostRecord.decodeFactor(at), samples, observedMs, expectedMs, trust);
-    HostRecord.setDecodeFactor(at, factor);
-    HostRecord.setDecodeSamples(at, samples + 1);
+  private learnDecode(record: HostRecord, observedMs: f64, expectedMs: f64, trust: f64): void {
+    const samples = record.decodeSamples;
+    const factor = learnFactor(record.decodeFactor, samples, observedMs, expectedMs, trust);
+    record.decodeFactor = factor;
+    record.decodeSamples = samples + 1;
   }
 
-  private prefillMs(config: Config, at: usize, tokens: f64): f64 {
-    return tokens * config.cost.prefillMsPerToken * factorOr1(HostRecord.prefillFactor(at));
+  private prefillMs(config: Config, record: HostRecord, tokens: f64): f64 {
+    return tokens * config.cost.prefillMsPerToken * factorOr1(record.prefillFactor);
   }
 
   /** The expected wait, by the factor that is known now, ms. */
-  private queuedMs(at: usize): f64 {
-    return (this.waitMs * factorOr1(HostRecord.prefillFactor(at))) / this.waitFactor;
+  private queuedMs(record: HostRecord): f64 {
+    return (this.waitMs * factorOr1(record.prefillFactor)) / this.waitFactor;
   }
 
   /** The step that makes the first token, and half of the one that is under way in a host that isn't idle, ms. */
-  private firstStepMs(config: Config, at: usize): f64 {
-    const factor = factorOr1(HostRecord.decodeFactor(at));
+  private firstStepMs(config: Config, record: HostRecord): f64 {
+    const factor = factorOr1(record.decodeFactor);
     const stepMs = expectedStepMs(config, this.batchBefore, factor);
     return this.batchBefore >= 1 ? stepMs * 1.5 : stepMs;
   }
 
-  private stepMs(config: Config, at: usize): f64 {
-    return expectedStepMs(config, this.batch, factorOr1(HostRecord.decodeFactor(at)));
+  private stepMs(config: Config, record: HostRecord): f64 {
+    return expectedStepMs(config, this.batch, factorOr1(record.decodeFactor));
   }
 }
 

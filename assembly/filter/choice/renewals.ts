@@ -1,5 +1,4 @@
 import { CAS_ATTEMPTS } from "../../state/layout";
-import { HostRecord } from "../../state/hostrecord";
 import { noteCasGaveUp } from "../../state/record";
 import { advance, renew } from "../../state/residency";
 import { Fleet } from "../fleet/fleet";
@@ -48,7 +47,7 @@ export class Renewals {
     const capacity = this.view.caches.capacityTokens(slot);
     let isWritten = false;
     for (let attempt = 0; attempt < CAS_ATTEMPTS && !isWritten; attempt++) {
-      const at = HostRecord.residency(fleet.states.open(slot));
+      const at = fleet.states.open(slot).residency;
       for (let i = first; i < this.count; i++) {
         if (unchecked(this.slots[i]) != slot) continue;
         advance(at, unchecked(this.clocks[i]), capacity);

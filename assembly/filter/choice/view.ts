@@ -172,15 +172,15 @@ export class View {
    * on others than the one request in question: then it has reason to take no more.
    */
   isAtWork(slot: i32, nowMs: f64): bool {
-    const at = this.fleet.states.at(slot);
-    const isUpToDate = HostRecord.sampleMs(at) > 0 && this.freshness(at, nowMs) == 1;
-    if (isUpToDate) return HostRecord.running(at) > 0 || HostRecord.waiting(at) > 0;
-    return this.fleet.inFlight.total(slot) > 1 && nowMs - HostRecord.learnedMs(at) < AT_WORK_MS;
+    const record = this.fleet.states.at(slot);
+    const isUpToDate = record.sampleMs > 0 && this.freshness(record, nowMs) == 1;
+    if (isUpToDate) return record.running > 0 || record.waiting > 0;
+    return this.fleet.inFlight.total(slot) > 1 && nowMs - record.learnedMs < AT_WORK_MS;
   }
 
   /** Whether the speed of a host has been learned, here or by another gateway. */
   isLearned(slot: i32): bool {
-    if (HostRecord.prefillFactor(this.fleet.states.at(slot)) > 0) return true;
+    if (this.fleet.states.at(slot).prefillFactor > 0) return true;
     return unchecked(this.fleet.peerLoads.speeds.prefillSamples[slot]) > 0;
   }
 
@@ -188,9 +188,9 @@ export class View {
   private deniesWork(slot: i32, nowMs: f64): bool {
     const silentMs = this.fleet.account.silentMs(slot, nowMs);
     if (silentMs < SILENCE_MS) return false;
-    const at = this.fleet.states.at(slot);
-    if (HostRecord.sampleMs(at) < nowMs - silentMs / 2) return false;
-    return HostRecord.running(at) == 0 && HostRecord.waiting(at) == 0;
+    const record = this.fleet.states.at(slot);
+    if (record.sampleMs < nowMs - silentMs / 2) return false;
+    return record.running == 0 && record.waiting == 0;
   }
 
   /** By how much the first answers that a host owes are late, as far as streams tell, ms. */
@@ -267,8 +267,8 @@ export class View {
    * Weight of a host's report: 1 up to two intervals of age, then falling evenly to 0 at `stale_after_ms`, so that nothing
    * drops off a cliff.
    */
-  freshness(at: usize, nowMs: f64): f64 {
-    return this.freshnessOf(HostRecord.sampleMs(at), nowMs);
+  freshness(record: HostRecord, nowMs: f64): f64 {
+    return this.freshnessOf(record.sampleMs, nowMs);
   }
 
   private freshnessOf(sampleMs: f64, nowMs: f64): f64 {
@@ -280,7 +280,7 @@ export class View {
   }
 
   /** Whether a host that should report has nothing recent to say. */
-  isStale(at: usize, nowMs: f64): bool {
-    return this.config.metrics.source != MetricsSource.None && this.freshness(at, nowMs) == 0;
+  isStale(record: HostRecord, nowMs: f64): bool {
+    return this.config.metrics.source != MetricsSource.None && this.freshness(record, nowMs) == 0;
   }
 }

@@ -1,6 +1,5 @@
 import { Config } from "../../config/config";
 import { factorOr1 } from "../../cost/speed";
-import { HostRecord } from "../../state/hostrecord";
 import { MAX_HOSTS, STAMP_TOKENS } from "../../state/layout";
 import { endOfCache } from "../../state/residency";
 import { Fleet } from "./fleet";
@@ -32,7 +31,7 @@ export class Caches {
   refresh(): void {
     const count = this.fleet.hosts.count;
     for (let slot = 0; slot < count; slot++) {
-      const at = HostRecord.residency(this.fleet.states.at(slot));
+      const at = this.fleet.states.at(slot).residency;
       const clock = this.fleet.inFlight.clockTokens(slot);
       unchecked((this.ends[slot] = endOfCache(at, clock, this.capacityTokens(slot))));
     }
@@ -65,7 +64,7 @@ export class Caches {
   private setClock(slot: i32, clock: f64): void {
     const capacity = this.capacityTokens(slot);
     // What was inserted before a restart or flush is gone, however young; stamps are whole ticks.
-    const flushed = HostRecord.flushedClock(this.fleet.states.at(slot));
+    const flushed = this.fleet.states.at(slot).flushedClock;
     const flushedTick = Math.floor(flushed / STAMP_TOKENS) * STAMP_TOKENS;
     const sinceFlush = flushed > 0 ? clock - flushedTick + 1 : Infinity;
     const reach = Math.min(capacity, clock - unchecked(this.ends[slot]));
@@ -76,9 +75,9 @@ export class Caches {
 
   /** Cache capacity of a host: as it states it, else as configured, times what was learned from answers. */
   capacityTokens(slot: i32): f64 {
-    const at = this.fleet.states.at(slot);
-    const stated = HostRecord.capacityTokens(at);
+    const record = this.fleet.states.at(slot);
+    const stated = record.capacityTokens;
     const base = stated > 0 ? stated : <f64>this.config.cost.cacheCapacityTokens;
-    return base * factorOr1(HostRecord.capacityFactor(at));
+    return base * factorOr1(record.capacityFactor);
   }
 }

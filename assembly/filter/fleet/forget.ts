@@ -1,4 +1,3 @@
-import { HostRecord } from "../../state/hostrecord";
 import { Source } from "../../state/hosts";
 import { Fleet } from "./fleet";
 
@@ -20,8 +19,8 @@ export class Forget {
     const hosts = this.fleet.hosts;
     for (let slot = 0; slot < hosts.count; slot++) {
       if (!hosts.isKnown(slot) || (hosts.sources(slot) & MEMBER) != 0) continue;
-      const at = this.fleet.states.at(slot);
-      const reportedMs = Math.max(HostRecord.sampleMs(at), HostRecord.scrapedMs(at));
+      const record = this.fleet.states.at(slot);
+      const reportedMs = Math.max(record.sampleMs, record.scrapedMs);
       if (nowMs - Math.max(hosts.lastSeenMs(slot), reportedMs) < FORGET_MS) continue;
       hosts.remove(slot, Source.Answers);
       hosts.remove(slot, Source.Metrics);

@@ -25,24 +25,24 @@ export class Health {
 
   /** Whether a host may be sent requests now. */
   usable(slot: i32, nowMs: f64): bool {
-    const at = this.fleet.states.at(slot);
-    const until = HostRecord.ejectedUntilMs(at);
+    const record = this.fleet.states.at(slot);
+    const until = record.ejectedUntilMs;
     if (until == 0) return true;
     if (nowMs < until) return false;
     // On probation: another worker may have sent the trial since the last tick.
-    const trial = HostRecord.trialMs(this.fleet.states.open(slot));
+    const trial = this.fleet.states.open(slot).trialMs;
     return trial == 0 || nowMs - trial > TRIAL_MS;
   }
 
   /** A request was sent: if the host is on probation, this is its trial. */
   sent(slot: i32, nowMs: f64): void {
     const states = this.fleet.states;
-    if (HostRecord.ejectedUntilMs(states.at(slot)) == 0) return;
+    if (states.at(slot).ejectedUntilMs == 0) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(slot);
+      const record = states.open(slot);
       // Another worker may have set it aside, or found it well, in the meantime.
-      if (HostRecord.ejectedUntilMs(at) == 0 || nowMs < HostRecord.ejectedUntilMs(at)) return;
-      HostRecord.setTrialMs(at, nowMs);
+      if (record.ejectedUntilMs == 0 || nowMs < record.ejectedUntilMs) return;
+      record.trialMs = nowMs;
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
@@ -52,16 +52,16 @@ export class Health {
   failed(slot: i32, cause: FailureCause, nowMs: f64): void {
     const states = this.fleet.states;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(slot);
-      const failures = HostRecord.failures(at) + 1;
-      const until = HostRecord.ejectedUntilMs(at);
-      const onTrial = until > 0 && nowMs >= until && HostRecord.trialMs(at) > 0;
-      HostRecord.setCause(at, <u8>cause);
-      HostRecord.setFailures(at, failures);
+      const record = states.open(slot);
+      const failures = record.failures + 1;
+      const until = record.ejectedUntilMs;
+      const onTrial = until > 0 && nowMs >= until && record.trialMs > 0;
+      record.cause = <u8>cause;
+      record.failures = failures;
       if (onTrial || failures >= this.config.health.failures) {
         // Requests that were under way when the host was set aside don't double its time again.
-        if (nowMs >= until) this.eject(at, nowMs);
-        HostRecord.setFailures(at, 0);
+        if (nowMs >= until) this.eject(record, nowMs);
+        record.failures = 0;
       }
       if (states.commit(slot)) return;
     }
@@ -76,12 +76,12 @@ export class Health {
     const states = this.fleet.states;
     const most = this.config.health.failures * DECLINES_PER_FAILURE;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(slot);
-      const declines = HostRecord.declines(at) + 1;
-      HostRecord.setDeclines(at, declines < most ? declines : 0);
-      if (declines >= most && nowMs >= HostRecord.ejectedUntilMs(at)) {
-        HostRecord.setCause(at, <u8>FailureCause.Answer);
-        this.eject(at, nowMs);
+      const record = states.open(slot);
+      const declines = record.declines + 1;
+      record.declines = declines < most ? declines : 0;
+      if (declines >= most && nowMs >= record.ejectedUntilMs) {
+        record.cause = <u8>FailureCause.Answer;
+        this.eject(record, nowMs);
       }
       if (states.commit(slot)) return;
     }
@@ -90,23 +90,23 @@ export class Health {
 
   /** A request brought a first token: its trial is over if it was one, unless it is the rest of answers that fails. */
   proved(slot: i32, sentMs: f64): void {
-    const at = this.fleet.states.at(slot);
-    if (HostRecord.ejectedUntilMs(at) == 0) return;
-    if (HostRecord.cause(at) != FailureCause.BrokenOff) this.succeeded(slot, sentMs);
+    const record = this.fleet.states.at(slot);
+    if (record.ejectedUntilMs == 0) return;
+    if (record.cause != FailureCause.BrokenOff) this.succeeded(slot, sentMs);
   }
 
   /** A request to the host succeeded. */
   succeeded(slot: i32, sentMs: f64): void {
     const states = this.fleet.states;
     const seen = states.at(slot);
-    const until = HostRecord.ejectedUntilMs(seen);
-    if (HostRecord.failures(seen) == 0 && HostRecord.declines(seen) == 0 && until == 0) return;
+    const until = seen.ejectedUntilMs;
+    if (seen.failures == 0 && seen.declines == 0 && until == 0) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(slot);
-      HostRecord.setFailures(at, 0);
-      HostRecord.setDeclines(at, 0);
+      const record = states.open(slot);
+      record.failures = 0;
+      record.declines = 0;
       // An answer to a request sent before the host was set aside is no proof that it is well now.
-      if (sentMs >= HostRecord.ejectedUntilMs(at)) this.clear(at);
+      if (sentMs >= record.ejectedUntilMs) this.clear(record);
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
@@ -117,43 +117,43 @@ export class Health {
    * no further proved by scrapes, nor is one that breaks answers off: it serves its metrics all the same. Unless scrapes had
    * failed as well: then it was away. Changes the open record, which still tells of the good scrape before.
    */
-  scraped(at: usize, nowMs: f64): void {
-    const cause = HostRecord.cause(at);
+  scraped(record: HostRecord, nowMs: f64): void {
+    const cause = record.cause;
     if (cause != FailureCause.Connect && cause != FailureCause.BrokenOff) return;
-    const gapMs = nowMs - HostRecord.scrapedMs(at);
+    const gapMs = nowMs - record.scrapedMs;
     if (gapMs > GAP_INTERVALS * <f64>this.config.metrics.intervalMs) {
-      HostRecord.setFailures(at, 0);
-      HostRecord.setCause(at, <u8>FailureCause.Connect);
-    } else if (cause == FailureCause.BrokenOff || HostRecord.ejections(at) > 1) return;
-    if (HostRecord.ejectedUntilMs(at) > nowMs) HostRecord.setEjectedUntilMs(at, nowMs);
+      record.failures = 0;
+      record.cause = <u8>FailureCause.Connect;
+    } else if (cause == FailureCause.BrokenOff || record.ejections > 1) return;
+    if (record.ejectedUntilMs > nowMs) record.ejectedUntilMs = nowMs;
   }
 
   /** A request ended without telling anything of the host: if it was the trial, another may be sent. */
   abandoned(slot: i32, sentMs: f64): void {
     const states = this.fleet.states;
-    const until = HostRecord.ejectedUntilMs(states.at(slot));
+    const until = states.at(slot).ejectedUntilMs;
     if (until == 0 || sentMs < until) return;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      HostRecord.setTrialMs(states.open(slot), 0);
+      states.open(slot).trialMs = 0;
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
   }
 
-  private eject(at: usize, nowMs: f64): void {
-    const ejections = HostRecord.ejections(at);
+  private eject(record: HostRecord, nowMs: f64): void {
+    const ejections = record.ejections;
     const first = <f64>this.config.health.ejectMs;
     const longest = Math.max(first, <f64>this.config.health.ejectMaxMs);
     const backOff = first * Math.pow(2, <f64>min(ejections, DOUBLINGS_MAX));
-    HostRecord.setEjections(at, ejections + 1);
-    HostRecord.setEjectedUntilMs(at, nowMs + Math.min(backOff, longest));
-    HostRecord.setTrialMs(at, 0);
+    record.ejections = ejections + 1;
+    record.ejectedUntilMs = nowMs + Math.min(backOff, longest);
+    record.trialMs = 0;
   }
 
-  private clear(at: usize): void {
-    HostRecord.setEjectedUntilMs(at, 0);
-    HostRecord.setEjections(at, 0);
-    HostRecord.setTrialMs(at, 0);
-    HostRecord.setCause(at, <u8>FailureCause.None);
+  private clear(record: HostRecord): void {
+    record.ejectedUntilMs = 0;
+    record.ejections = 0;
+    record.trialMs = 0;
+    record.cause = <u8>FailureCause.None;
   }
 }

@@ -1,6 +1,4 @@
 import { Candidates } from "../../policy/candidates";
-import { HostModels } from "../../state/hostmodels";
-import { HostRecord } from "../../state/hostrecord";
 import { MAX_HOSTS } from "../../state/layout";
 import { Fleet } from "./fleet";
 
@@ -60,31 +58,31 @@ export class HostFacts {
   take(c: Candidates, slot: i32): void {
     const fleet = this.fleet;
     const hosts = fleet.hosts;
-    const at = fleet.states.at(slot);
+    const record = fleet.states.at(slot);
     unchecked((this.seen[slot] = fleet.states.changes[slot]));
     const isHealthy = hosts.isKnown(slot) && !hosts.isUnhealthy(slot);
-    unchecked((this.isSound[slot] = isHealthy && HostRecord.ejectedUntilMs(at) == 0 ? 1 : 0));
-    const sampleMs = HostRecord.sampleMs(at);
+    unchecked((this.isSound[slot] = isHealthy && record.ejectedUntilMs == 0 ? 1 : 0));
+    const sampleMs = record.sampleMs;
     const isReporting = sampleMs > 0;
     unchecked((this.sampleMs[slot] = sampleMs));
-    unchecked((this.gpuSampleMs[slot] = HostRecord.gpuSampleMs(at)));
-    unchecked((this.gpuUtilization[slot] = HostRecord.gpuUtilization(at)));
-    unchecked((this.running[slot] = HostRecord.running(at)));
-    unchecked((this.waiting[slot] = HostRecord.waiting(at)));
-    unchecked((this.joinedMs[slot] = HostRecord.joinedMs(at)));
-    unchecked((this.pushedBackUntilMs[slot] = <f64>HostRecord.pushedBackUntilS(at) * 1000));
+    unchecked((this.gpuSampleMs[slot] = record.gpuSampleMs));
+    unchecked((this.gpuUtilization[slot] = record.gpuUtilization));
+    unchecked((this.running[slot] = record.running));
+    unchecked((this.waiting[slot] = record.waiting));
+    unchecked((this.joinedMs[slot] = record.joinedMs));
+    unchecked((this.pushedBackUntilMs[slot] = <f64>record.pushedBackUntilS * 1000));
     unchecked((c.hash[slot] = hosts.hash(slot)));
     unchecked((c.turn[slot] = unchecked(fleet.peerLoads.turn[slot])));
-    unchecked((c.running[slot] = isReporting ? HostRecord.othersRunning(at) : NaN));
-    unchecked((c.waiting[slot] = isReporting ? HostRecord.othersWaiting(at) : NaN));
-    unchecked((c.kvUsage[slot] = isReporting ? HostRecord.kvUsage(at) : NaN));
+    unchecked((c.running[slot] = isReporting ? record.othersRunning : NaN));
+    unchecked((c.waiting[slot] = isReporting ? record.othersWaiting : NaN));
+    unchecked((c.kvUsage[slot] = isReporting ? record.kvUsage : NaN));
     unchecked((c.prefillFactor[slot] = unchecked(fleet.speeds.prefill[slot])));
     unchecked((c.decodeFactor[slot] = unchecked(fleet.speeds.decode[slot])));
     unchecked((this.restsUntilMs[slot] = 0));
-    const names = isHealthy ? HostModels.signature(at) : 0;
+    const names = isHealthy ? record.models.signature() : 0;
     if (names != unchecked(this.names[slot])) this.namesVersion++;
     unchecked((this.names[slot] = names));
-    const isNaming: u8 = HostModels.count(at) > 0 ? 1 : 0;
+    const isNaming: u8 = record.models.count > 0 ? 1 : 0;
     this.naming += <i32>isNaming - <i32>unchecked(this.isNaming[slot]);
     unchecked((this.isNaming[slot] = isNaming));
   }

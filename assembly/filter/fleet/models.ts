@@ -43,7 +43,7 @@ export class Models {
     let adapted = false;
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot])) continue;
-      const kind = HostModels.kindOf(this.states.at(slot), model);
+      const kind = this.states.at(slot).models.kindOf(model);
       unchecked((this.kinds[slot] = kind));
       if (kind == NameKind.Model) served = true;
       else if (kind != NameKind.None) adapted = true;
@@ -69,7 +69,7 @@ export class Models {
     let isCommon = true;
     for (let slot = 0; slot < c.count && isCommon; slot++) {
       if (unchecked(facts.names[slot]) == 0) continue;
-      isCommon = HostModels.kindOf(this.states.at(slot), model) == NameKind.Model;
+      isCommon = this.states.at(slot).models.kindOf(model) == NameKind.Model;
     }
     if (this.askedCount == ASKED) this.askedCount = 0;
     unchecked((this.asked[this.askedCount] = model));
@@ -81,7 +81,7 @@ export class Models {
     let excluded = 0;
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot]) || unchecked(this.kinds[slot]) != NameKind.None) continue;
-      if (HostModels.count(this.states.at(slot)) == 0) continue;
+      if (this.states.at(slot).models.count == 0) continue;
       unchecked((c.usable[slot] = 0));
       excluded++;
     }
@@ -92,23 +92,22 @@ export class Models {
     this.baseCount = 0;
     for (let slot = 0; slot < c.count; slot++) {
       if (unchecked(c.usable[slot]) && unchecked(this.kinds[slot]) != NameKind.None) {
-        this.noteBases(this.states.at(slot));
+        this.noteBases(this.states.at(slot).models);
       }
     }
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot])) continue;
       const kind = unchecked(this.kinds[slot]);
       if (kind == NameKind.LoadedAdapter) continue;
-      const fits = kind != NameKind.None || this.hasBase(this.states.at(slot));
+      const fits = kind != NameKind.None || this.hasBase(this.states.at(slot).models);
       unchecked((c.surchargeMs[slot] += fits ? LOAD_ADAPTER_MS : OTHER_BASE_MS));
     }
   }
 
-  private noteBases(at: usize): void {
-    const count = HostModels.count(at);
-    for (let i = 0; i < count && this.baseCount < BASES; i++) {
-      const hash = HostModels.hash(at, i);
-      if (HostModels.kind(at, i) != NameKind.Model || this.isBase(hash)) continue;
+  private noteBases(models: HostModels): void {
+    for (let i = 0; i < models.count && this.baseCount < BASES; i++) {
+      const hash = models.hash(i);
+      if (models.kind(i) != NameKind.Model || this.isBase(hash)) continue;
       unchecked((this.bases[this.baseCount++] = hash));
     }
   }
@@ -119,14 +118,13 @@ export class Models {
   }
 
   /** Whether the server has a base model of the adapter's holders, or either side's is unknown. */
-  private hasBase(at: usize): bool {
+  private hasBase(models: HostModels): bool {
     if (this.baseCount == 0) return true;
-    const count = HostModels.count(at);
     let known = false;
-    for (let i = 0; i < count; i++) {
-      if (HostModels.kind(at, i) != NameKind.Model) continue;
+    for (let i = 0; i < models.count; i++) {
+      if (models.kind(i) != NameKind.Model) continue;
       known = true;
-      if (this.isBase(HostModels.hash(at, i))) return true;
+      if (this.isBase(models.hash(i))) return true;
     }
     return !known;
   }

@@ -1,6 +1,5 @@
 import { PRICED_FACTOR_MIN } from "../../cost/speed";
 import { HostDirectory } from "../../state/hosts";
-import { HostRecord } from "../../state/hostrecord";
 import { HostStates } from "../../state/hoststates";
 import { MAX_HOSTS } from "../../state/layout";
 import { PeerLoads } from "../../state/peerloads";
@@ -45,17 +44,17 @@ export class Speeds {
   refresh(nowMs: f64): void {
     const count = this.hosts.count;
     for (let slot = 0; slot < count; slot++) {
-      const at = this.states.at(slot);
+      const record = this.states.at(slot);
       const told = this.peers.speeds;
       const prefill = together(
-        HostRecord.prefillFactor(at),
-        HostRecord.prefillSamples(at),
+        record.prefillFactor,
+        record.prefillSamples,
         unchecked(told.prefillLogs[slot]),
         unchecked(told.prefillSamples[slot]),
       );
       const decode = together(
-        HostRecord.decodeFactor(at),
-        HostRecord.decodeSamples(at),
+        record.decodeFactor,
+        record.decodeSamples,
         unchecked(told.decodeLogs[slot]),
         unchecked(told.decodeSamples[slot]),
       );
@@ -76,15 +75,15 @@ export class Speeds {
         unchecked((factors[slot] = median));
         continue;
       }
-      const at = this.states.at(slot);
+      const record = this.states.at(slot);
       const told = this.peers.speeds;
       const toldSamples = unchecked(
         isPrefill ? told.prefillSamples[slot] : told.decodeSamples[slot],
       );
-      const idleMs = toldSamples > 0 ? 0 : Math.max(nowMs - HostRecord.learnedMs(at), 0);
+      const idleMs = toldSamples > 0 ? 0 : Math.max(nowMs - record.learnedMs, 0);
       const priced = Math.max(unchecked(factors[slot]), PRICED_FACTOR_MIN);
       const ratio = priced / Math.max(median, PRICED_FACTOR_MIN);
-      const samples = isPrefill ? HostRecord.prefillSamples(at) : HostRecord.decodeSamples(at);
+      const samples = isPrefill ? record.prefillSamples : record.decodeSamples;
       const fadeMs = Math.min(<f64>max(samples, 1) * FADE_SAMPLE_MS, FADE_MS);
       const distance = Math.log(ratio) * Math.exp(-idleMs / fadeMs);
       const weight = Math.min(Math.max((Math.abs(distance) - EQUAL) / (DIFFERENT - EQUAL), 0), 1);

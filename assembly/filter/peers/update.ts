@@ -6,7 +6,6 @@ import { Row } from "../../peers/row";
 import { MAX_IDS, MAX_MESSAGE, PLACEMENT_HEAD, ROW_BYTES } from "../../peers/wire";
 import { mix } from "../../prefix/hash";
 import { MAX_ENTRIES } from "../../prefix/chain";
-import { HostRecord } from "../../state/hostrecord";
 import { MAX_HOSTS } from "../../state/layout";
 import { ancestorOf, isRecorded } from "../../state/locations";
 import { Decision } from "../choice/decision";
@@ -108,11 +107,11 @@ export class UpdateWriter {
    * confirmed yet comes from a first token, and counts as one.
    */
   private tellSpeeds(learned: usize, slot: i32): void {
-    const at = this.core.fleet.states.at(slot);
-    const prefill = HostRecord.prefillFactor(at);
-    const decode = HostRecord.decodeFactor(at);
-    const prefillSamples = max(HostRecord.prefillSamples(at), 1);
-    Learned.write(learned, prefill, prefillSamples, decode, HostRecord.decodeSamples(at));
+    const record = this.core.fleet.states.at(slot);
+    const prefill = record.prefillFactor;
+    const decode = record.decodeFactor;
+    const prefillSamples = max(record.prefillSamples, 1);
+    Learned.write(learned, prefill, prefillSamples, decode, record.decodeSamples);
   }
 
   /** Writes a placement with its host's slot; returns its length, 0 for one of which nothing is known but its size. */

@@ -61,26 +61,26 @@ export class Reports {
   scraped(slot: i32, report: HostReport, ownPage: bool, sampleMs: f64, nowMs: f64): void {
     const states = this.fleet.states;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(slot);
+      const record = states.open(slot);
       if (ownPage) {
-        this.health.scraped(at, nowMs);
-        HostRecord.setScrapedMs(at, nowMs);
+        this.health.scraped(record, nowMs);
+        record.scrapedMs = nowMs;
       }
-      if (sampleMs < HostRecord.sampleMs(at)) {
+      if (sampleMs < record.sampleMs) {
         if (!ownPage || states.commit(slot)) return;
         continue;
       }
-      this.noteRestart(at, slot, report, nowMs);
-      this.noteOthers(at, slot, report.running, report.waiting);
-      HostRecord.setSampleMs(at, sampleMs);
-      HostRecord.setRunning(at, report.running);
-      HostRecord.setWaiting(at, report.waiting);
-      HostRecord.setKvUsage(at, report.kvUsage);
-      this.noteGpu(at, report.gpuUtilization, sampleMs);
-      HostRecord.setCapacityTokens(at, report.capacityTokens);
-      if (!isNaN(report.startTimeS)) HostRecord.setStartTimeS(at, report.startTimeS);
-      if (!isNaN(report.promptTokens)) HostRecord.setPromptTokens(at, report.promptTokens);
-      this.noteModels(at, report);
+      this.noteRestart(record, slot, report, nowMs);
+      this.noteOthers(record, slot, report.running, report.waiting);
+      record.sampleMs = sampleMs;
+      record.running = report.running;
+      record.waiting = report.waiting;
+      record.kvUsage = report.kvUsage;
+      this.noteGpu(record, report.gpuUtilization, sampleMs);
+      record.capacityTokens = report.capacityTokens;
+      if (!isNaN(report.startTimeS)) record.startTimeS = report.startTimeS;
+      if (!isNaN(report.promptTokens)) record.promptTokens = report.promptTokens;
+      this.noteModels(record.models, report);
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
@@ -92,22 +92,22 @@ export class Reports {
     if (!orca.read(ptr, len)) return;
     const states = this.fleet.states;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const at = states.open(slot);
-      if (HostRecord.sampleMs(at) == 0) {
-        HostRecord.setRunning(at, NaN);
-        HostRecord.setWaiting(at, NaN);
-        HostRecord.setKvUsage(at, NaN);
-        HostRecord.setCapacityTokens(at, NaN);
+      const record = states.open(slot);
+      if (record.sampleMs == 0) {
+        record.running = NaN;
+        record.waiting = NaN;
+        record.kvUsage = NaN;
+        record.capacityTokens = NaN;
       }
       // A report of shares alone doesn't make counts of requests young again.
       const counts = !isNaN(orca.running) || !isNaN(orca.waiting);
-      const counted = !isNaN(HostRecord.running(at)) || !isNaN(HostRecord.waiting(at));
-      if (!isNaN(orca.running)) HostRecord.setRunning(at, orca.running);
-      if (!isNaN(orca.waiting)) HostRecord.setWaiting(at, orca.waiting);
-      if (counts) this.noteOthers(at, slot, HostRecord.running(at), HostRecord.waiting(at));
-      if (counts || !counted) HostRecord.setSampleMs(at, nowMs);
-      if (!isNaN(orca.kvUsage)) HostRecord.setKvUsage(at, orca.kvUsage);
-      this.noteGpu(at, orca.gpuUtilization, nowMs);
+      const counted = !isNaN(record.running) || !isNaN(record.waiting);
+      if (!isNaN(orca.running)) record.running = orca.running;
+      if (!isNaN(orca.waiting)) record.waiting = orca.waiting;
+      if (counts) this.noteOthers(record, slot, record.running, record.waiting);
+      if (counts || !counted) record.sampleMs = nowMs;
+      if (!isNaN(orca.kvUsage)) record.kvUsage = orca.kvUsage;
+      this.noteGpu(record, orca.gpuUtilization, nowMs);
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
@@ -117,57 +117,57 @@ export class Reports {
    * What a report shows beyond what this Envoy and its peers have there is others' traffic. Known requests are known better, and
    * to the moment; a request that began or ended while the report was on its way shows once at most.
    */
-  private noteOthers(at: usize, slot: i32, running: f64, waiting: f64): void {
+  private noteOthers(record: HostRecord, slot: i32, running: f64, waiting: f64): void {
     const inFlight = this.fleet.inFlight;
     const ownWaiting = <f64>inFlight.totalWaiting(slot);
     const own = isNaN(running) ? ownWaiting : <f64>inFlight.total(slot);
     if (isNaN(running) && isNaN(waiting)) {
-      HostRecord.noteOthers(at, NaN, NaN);
+      record.noteOthers(NaN, NaN);
       return;
     }
     const queued = isNaN(waiting) ? 0 : waiting;
     const beyond = Math.max((isNaN(running) ? 0 : running) + queued - own, 0);
     const othersWaiting = Math.min(beyond, Math.max(queued - ownWaiting, 0));
-    HostRecord.noteOthers(at, beyond - othersWaiting, othersWaiting);
+    record.noteOthers(beyond - othersWaiting, othersWaiting);
   }
 
   /** A GPU's utilisation may come from another page than the engine's signals, and has an age of its own. */
-  private noteGpu(at: usize, share: f64, sampleMs: f64): void {
+  private noteGpu(record: HostRecord, share: f64, sampleMs: f64): void {
     if (isNaN(share)) return;
-    HostRecord.setGpuUtilization(at, share);
-    HostRecord.setGpuSampleMs(at, sampleMs);
+    record.gpuUtilization = share;
+    record.gpuSampleMs = sampleMs;
   }
 
   /** A later start, or counters that fell: the server is new, its cache empty, its speed to be seen. */
-  private noteRestart(at: usize, slot: i32, report: HostReport, nowMs: f64): void {
-    const started = HostRecord.startTimeS(at);
-    const tokens = HostRecord.promptTokens(at);
+  private noteRestart(record: HostRecord, slot: i32, report: HostReport, nowMs: f64): void {
+    const started = record.startTimeS;
+    const tokens = record.promptTokens;
     const later = started > 0 && report.startTimeS > started + SAME_START_S;
     const fell = tokens > 0 && report.promptTokens < tokens;
     if (!later && !fell) {
-      if (HostRecord.joinedMs(at) == 0) HostRecord.setJoinedMs(at, nowMs);
+      if (record.joinedMs == 0) record.joinedMs = nowMs;
       return;
     }
-    HostRecord.flush(at, this.fleet.inFlight.clockTokens(slot));
-    HostRecord.setCapacityFactor(at, 0);
-    HostRecord.setMisses(at, 0);
-    HostRecord.setJoinedMs(at, nowMs);
+    record.flush(this.fleet.inFlight.clockTokens(slot));
+    record.capacityFactor = 0;
+    record.misses = 0;
+    record.joinedMs = nowMs;
   }
 
   /** Models, then adapters; a report that names none leaves what was known. */
-  private noteModels(at: usize, report: HostReport): void {
+  private noteModels(models: HostModels, report: HostReport): void {
     if (report.modelCount == 0) return;
     let count = 0;
     for (let i = 0; i < report.modelCount && count < HOST_MODELS; i++) {
       if (report.isAdapter(i)) continue;
-      HostModels.set(at, count++, report.modelHash(i), <u8>NameKind.Model);
+      models.set(count++, report.modelHash(i), <u8>NameKind.Model);
     }
     for (let i = 0; i < report.modelCount && count < HOST_MODELS; i++) {
       if (!report.isAdapter(i)) continue;
       const kind = report.modelLoaded(i) ? NameKind.LoadedAdapter : NameKind.WaitingAdapter;
-      HostModels.set(at, count++, report.modelHash(i), <u8>kind);
+      models.set(count++, report.modelHash(i), <u8>kind);
     }
-    HostModels.setCount(at, count);
+    models.count = count;
   }
 }
 

@@ -5,7 +5,6 @@ import { collectSoon } from "../../host/memory";
 import { sendLocalResponse } from "../../host/stream";
 import { REASONS, reasonName } from "../../policy/reason";
 import { BUCKET_ENTRY } from "../../state/layout";
-import { HostRecord } from "../../state/hostrecord";
 import { factorOr1 } from "../../cost/speed";
 import { Prediction } from "../../stats/prediction";
 import { PAGE } from "./page";
@@ -103,28 +102,28 @@ export class Status {
     const core = this.core;
     const fleet = core.fleet;
     const hosts = fleet.hosts;
-    const at = fleet.states.at(slot);
+    const record = fleet.states.at(slot);
     const cost = core.config.cost;
     const address = String.UTF8.decodeUnsafe(hosts.addressPtr(slot), hosts.addressLen(slot));
-    const sampleMs = HostRecord.sampleMs(at);
+    const sampleMs = record.sampleMs;
     const reports = sampleMs > 0;
     const usable = !hosts.isUnhealthy(slot) && core.health.usable(slot, nowMs);
     const inFlight = fleet.inFlight.waiting(slot) + fleet.inFlight.decoding(slot);
-    const prefillMs = cost.prefillMsPerToken * factorOr1(HostRecord.prefillFactor(at));
+    const prefillMs = cost.prefillMsPerToken * factorOr1(record.prefillFactor);
     const decodeMs =
-      (cost.decodeStepMs + cost.decodeMsPerSequence) * factorOr1(HostRecord.decodeFactor(at));
+      (cost.decodeStepMs + cost.decodeMsPerSequence) * factorOr1(record.decodeFactor);
     return (
       `{"host":"${address}"` +
-      `,"running":${orNull(reports, HostRecord.running(at))}` +
-      `,"waiting":${orNull(reports, HostRecord.waiting(at))}` +
-      `,"kv_usage":${orNull(reports, HostRecord.kvUsage(at))}` +
-      `,"gpu_utilization":${orNull(HostRecord.gpuSampleMs(at) > 0, HostRecord.gpuUtilization(at))}` +
+      `,"running":${orNull(reports, record.running)}` +
+      `,"waiting":${orNull(reports, record.waiting)}` +
+      `,"kv_usage":${orNull(reports, record.kvUsage)}` +
+      `,"gpu_utilization":${orNull(record.gpuSampleMs > 0, record.gpuUtilization)}` +
       `,"age_ms":${orNull(reports, Math.round(nowMs - sampleMs))}` +
-      `,"stale":${core.decider.view.isStale(at, nowMs)}` +
+      `,"stale":${core.decider.view.isStale(record, nowMs)}` +
       `,"usable":${usable}` +
       `,"in_flight":${inFlight}` +
-      `,"prefill_ms_per_token":${learnedOrNull(HostRecord.prefillSamples(at), prefillMs)}` +
-      `,"decode_ms_per_token":${learnedOrNull(HostRecord.decodeSamples(at), decodeMs)}` +
+      `,"prefill_ms_per_token":${learnedOrNull(record.prefillSamples, prefillMs)}` +
+      `,"decode_ms_per_token":${learnedOrNull(record.decodeSamples, decodeMs)}` +
       `,"capacity_tokens":${Math.round(core.decider.view.caches.capacityTokens(slot))}` +
       `,"inserted_tokens":${Math.round(fleet.inFlight.clockTokens(slot))}}`
     );
