@@ -18,8 +18,6 @@ export class Drain {
   pass(nowMs: f64): void {
     const passedMs = nowMs - this.lastMs;
     this.lastMs = nowMs;
-    // A clock that was set back tells nothing.
-    if (!(passedMs > 0)) return;
     const kept = Math.exp(-passedMs / MEMORY_MS);
     this.workMs *= kept;
     this.seenMs = this.seenMs * kept + MEMORY_MS * (1 - kept);

@@ -38,10 +38,7 @@ export class Lease {
     const renewed = load<f64>(at + 16);
     const own = present && load<u64>(at + 8) == this.instance;
     if (own && nowMs - renewed < RENEW_MS) return true;
-    // A clock that was set back leaves a time in the future: that lease is free too.
-    const held =
-      present && !own && nowMs - renewed < LEASE_EXPIRES_MS && renewed - nowMs < LEASE_EXPIRES_MS;
-    if (held) return false;
+    if (present && !own && nowMs - renewed < LEASE_EXPIRES_MS) return false;
     store<u64>(at + 8, this.instance);
     store<f64>(at + 16, nowMs);
     return this.record.store(BYTES) == SharedResult.Ok;

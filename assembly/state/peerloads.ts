@@ -178,9 +178,8 @@ export class PeerLoads {
 
   private add(at: usize, nowMs: f64): void {
     const ageMs = nowMs - PeerView.heardMs(at);
-    // A clock that was set back leaves times in the future: those are not believed either.
     const isMeasured = PeerView.isMeasured(at, nowMs);
-    const share = isMeasured ? belief(Math.abs(ageMs), PeerView.lateMs(at)) : 0;
+    const share = isMeasured ? belief(ageMs, PeerView.lateMs(at)) : 0;
     const isHeard = share > 0;
     if (isHeard) {
       this.heard++;

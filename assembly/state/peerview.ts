@@ -44,7 +44,7 @@ export class PeerView {
   /** Whether its messages' age can be told. */
   @inline
   static isMeasured(at: usize, nowMs: f64): bool {
-    return Math.abs(nowMs - load<f64>(at + MEASURED_MS)) < UNMEASURED_MS;
+    return nowMs - load<f64>(at + MEASURED_MS) < UNMEASURED_MS;
   }
   /** Host slots that it has boxes for. */
   @inline

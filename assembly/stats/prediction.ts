@@ -2,7 +2,7 @@ import { Counter, Histogram } from "../host/stats";
 
 /** Misses above this are told as this, percent. */
 const MOST_PERCENT: f64 = 1000;
-/** What one sample may add to the sums: a clock that jumped must not outweigh all that came before. */
+/** What one sample may add to the sums: one that can't be right must not outweigh all that came before. */
 const MOST: f64 = 1e9;
 
 /**

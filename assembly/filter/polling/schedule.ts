@@ -20,8 +20,7 @@ export class Schedule {
   /** Whether the target is to be polled now; if so, its next time is set. */
   isDue(target: i32, nowMs: f64, intervalMs: f64): bool {
     const next = unchecked(this.nextMs[target]);
-    // A clock that was set back must not silence a target for long.
-    if (nowMs < next && next - nowMs <= BACK_OFF_MAX_MS * 2) return false;
+    if (nowMs < next) return false;
     unchecked((this.intervalMs[target] = intervalMs));
     unchecked(
       (this.nextMs[target] = nowMs + intervalMs * (1 - JITTER + 2 * JITTER * Math.random())),

@@ -213,10 +213,9 @@ describe("drain", () => {
     expect(waitMs > 1000 && waitMs < 2100).toBe(true);
   });
 
-  it("is never endless while nothing was seen, nor moved by a clock set back", () => {
+  it("is never endless while nothing was seen", () => {
     const drain = new Drain();
     drain.begin(1000);
-    drain.pass(500);
     expect(drain.waitMs(10, 1)).toBe(10);
     expect(drain.waitMs(0, 1)).toBe(0);
   });
