@@ -1,14 +1,17 @@
 import { Text } from "../bytes";
+import { LAYOUT_VERSION } from "./layout";
 
 /**
- * Builds shared-data keys: `warmroute/<namespace>/<kind><4-byte index>`. The namespace is the plugin's root id, so filters
- * with the same root id (in one VM id) share tables and others do not see them. The key set is bounded by construction.
+ * Builds shared-data keys: `warmroute/<version of the layouts>/<namespace>/<kind><4-byte index>`. The namespace is the
+ * plugin's root id, so filters with the same root id (in one VM id) share tables and others do not see them. Nor does another
+ * version of the filter, which lives beside this one in the same Envoy while an old listener drains: were the values the same,
+ * each would take the other's for absent and write over them. The key set is bounded by construction.
  */
 export class Keys {
   private prefix: string;
 
   constructor(namespace: string) {
-    this.prefix = "warmroute/" + namespace + "/";
+    this.prefix = `warmroute/${LAYOUT_VERSION}/${namespace}/`;
   }
 
   /** A key without an index. */

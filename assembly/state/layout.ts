@@ -1,6 +1,6 @@
 /**
- * Byte layouts of what all workers share. Every value starts with LAYOUT_VERSION; a value with another version (a rolling
- * upgrade within one Envoy) is read as absent and overwritten.
+ * Byte layouts of what all workers share. Every value starts with LAYOUT_VERSION, and so do the keys (keys.ts): one without
+ * it was made sure of, and not yet written.
  *
  * ```
  * host directory      16-byte head, then one box a slot                            one value

@@ -24,21 +24,21 @@ export interface HostRecord {
 const DIRECTORY_HEAD = 16;
 const DIRECTORY_RECORD = 64;
 
-const PREFIX = "warmroute/warmroute/";
+/** Of any version of the layouts. */
+const PREFIX = /^warmroute\/\d+\/warmroute\//;
 const INDEX_BYTES = 4;
 
 /** Whether a shared-data key is that of a server's record. */
 export function isRecordKey(key: string): boolean {
-  const kind = `${PREFIX}host`;
-  return key.startsWith(kind) && key.length === kind.length + INDEX_BYTES;
+  return /^host.{4}$/s.test(key.replace(PREFIX, ""));
 }
 
 function value(gateway: Gateway, kind: string, index = 0): Buffer | undefined {
   const number = Buffer.alloc(INDEX_BYTES);
   number.writeInt32LE(index);
-  const key = `${PREFIX}${kind}${number.toString("latin1")}`;
+  const key = `${kind}${number.toString("latin1")}`;
   const shared = gateway.host.shared("warmroute");
-  const found = shared.keys().find((known) => known === key);
+  const found = shared.keys().find((known) => known.replace(PREFIX, "") === key);
   return found === undefined ? undefined : shared.get(found)?.value;
 }
 
