@@ -10,6 +10,7 @@ import { Explain } from "./choice/explain";
 import { tellPrices } from "./choice/reasoning";
 import { Core } from "./core";
 import { Peering } from "./peers/peering";
+import { Proposals } from "./peers/proposals";
 import { Dispatcher } from "./request/dispatch";
 import { Held } from "./request/held";
 import { Intake } from "./request/intake";
@@ -27,6 +28,7 @@ export class Pipeline {
   readonly held: Held;
   readonly waiting: Waiting;
   readonly release: Release;
+  readonly proposals: Proposals;
   readonly explain: Explain;
   readonly answers: Answers;
   private judge: Judge;
@@ -51,6 +53,7 @@ export class Pipeline {
     this.waiting = waiting;
     this.judge = new Judge(core, waiting, peering);
     this.release = new Release(core, waiting, dispatcher, peering);
+    this.proposals = new Proposals(core, dispatcher, peering);
     this.explain = explain;
     this.answers = new Answers(core, pool, dispatcher, waiting, explain, peering);
     this.tenants = tenants;
@@ -66,6 +69,9 @@ export class Pipeline {
     core.decider.decide(d, reader, now);
     if (this.tellsPrices) tellPrices(core, d);
     stream.phase = this.judge.judge(stream, reader, now);
+    if (stream.phase == Phase.Sent && reader && this.proposals.isWorth(d)) {
+      stream.phase = this.proposals.propose(stream, reader, now);
+    }
     if (stream.phase == Phase.Sent) this.dispatcher.dispatch(stream, now);
     core.stats.decisionTime.record((nowNs() - startNs) / 1000);
   }

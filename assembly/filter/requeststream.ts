@@ -172,6 +172,7 @@ export class RequestStream extends Stream {
     } else {
       if (this.phase == Phase.Reading) this.pipeline.held.remove(this);
       if (this.phase == Phase.Queued) this.pipeline.waiting.abandon(this, nowMs());
+      if (this.phase == Phase.Proposed) this.pipeline.proposals.abandon(this, nowMs());
       this.pipeline.answers.end(this);
     }
     this.dropReader();

@@ -64,6 +64,7 @@ export class Root extends RootContext {
     const core = this.core;
     core.ticker.ticked();
     this.pipeline.release.tick(now);
+    this.pipeline.proposals.tick(now);
     this.peering.tick(now);
     // While requests are held ticks come more often; the rest keeps its pace.
     const passedMs = now - this.tickedMs;
@@ -97,7 +98,10 @@ export class Root extends RootContext {
 
   /** Lets held requests go before nobody comes back to them. */
   onDone(): bool {
-    if (this.core.isRouting) this.pipeline.release.releaseAll(nowMs());
+    if (this.core.isRouting) {
+      this.pipeline.proposals.settleAll(nowMs());
+      this.pipeline.release.releaseAll(nowMs());
+    }
     return true;
   }
 

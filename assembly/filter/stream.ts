@@ -13,6 +13,8 @@ export const enum Phase {
   Reading,
   /** Decided, and held until a server has room. */
   Queued,
+  /** Decided, and held until other gateways know. */
+  Proposed,
   /** Answered 429. */
   Refused,
   /** Decided and released; the answer is awaited. */
@@ -51,9 +53,10 @@ export abstract class Stream extends StreamContext {
     this.served.reset();
   }
 
-  /** Whether it waits for room, or was answered instead: in either case nothing of it goes on from a callback. */
+  /** Whether it waits, or was answered instead: in either case nothing of it goes on from a callback. */
   get isHeld(): bool {
-    return this.phase == Phase.Queued || this.phase == Phase.Refused;
+    const phase = this.phase;
+    return phase == Phase.Queued || phase == Phase.Proposed || phase == Phase.Refused;
   }
 
   /** Routes a held request by its headers alone: this Envoy brought no body callback in time. */

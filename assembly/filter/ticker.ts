@@ -7,10 +7,11 @@ export const TICK_MS: u32 = 50;
 export const enum Wish {
   Admission,
   Exchange,
+  Proposals,
   /** Whoever holds requests heard something: once. */
   News,
 }
-const WISHES: i32 = 3;
+const WISHES: i32 = 4;
 const NEWS_MS: u32 = 1;
 
 /** The tick of one root: as often as the most impatient wants it. */

@@ -21,6 +21,8 @@ const SEQUENCE: usize = 16;
 const PLACEMENTS: usize = 20;
 const SENT_MS: usize = 24;
 const COUNT: usize = 32;
+const PROPOSED: usize = 32;
+const SETTLED: usize = 34;
 const CURSOR: usize = 36;
 
 /** The head of a message. */
@@ -57,7 +59,7 @@ export class Head {
   static gateway(at: usize): u64 {
     return load<u64>(at + GATEWAY);
   }
-  /** Counts its updates, from 1. */
+  /** Counts its updates, from 1; of the answer to one, the number of the answering gateway's last. */
   @inline
   static sequence(at: usize): u32 {
     return load<u32>(at + SEQUENCE);
@@ -82,6 +84,20 @@ export class Head {
   @inline
   static setSentMs(at: usize, v: f64): void {
     store<f64>(at + SENT_MS, v);
+  }
+  /** Heavy prompts that the sender ever proposed to send somewhere, and that it then did or gave up, modulo 2^16. */
+  @inline
+  static proposed(at: usize): u16 {
+    return load<u16>(at + PROPOSED);
+  }
+  @inline
+  static settled(at: usize): u16 {
+    return load<u16>(at + SETTLED);
+  }
+  @inline
+  static setProposals(at: usize, proposed: u16, settled: u16): void {
+    store<u16>(at + PROPOSED, proposed);
+    store<u16>(at + SETTLED, settled);
   }
   /** Entries of a page. */
   @inline

@@ -1,5 +1,7 @@
 /** Messages that may overtake each other and are still told apart. */
 const WINDOW: i32 = 64;
+/** A message and the seven before it. */
+const RECENT: u64 = 0xff;
 
 /**
  * Which messages of a gateway have come: the highest number and a bit for each of the WINDOW below it, so that each counts
@@ -10,6 +12,17 @@ export class Sequence {
   highest: u32 = 0;
   /** Bit i: number `highest` − i has come. */
   seen: u64 = 0;
+
+  /**
+   * Whether the message of a number has come, and the RECENT before it, as far as any did: what was said before the first
+   * that came is missed by nobody. @param seen as of this class
+   */
+  static isWhole(highest: u32, seen: u64, number: u32): bool {
+    const behind = <i32>(highest - number);
+    if (behind < 0) return false;
+    const missing = seen == 0 ? 0 : ~seen & (u64.MAX_VALUE >>> clz(seen));
+    return behind >= WINDOW || ((missing >>> behind) & RECENT) == 0;
+  }
 
   /** Notes a message. False: it came before, or is too old to tell. */
   take(number: u32): bool {

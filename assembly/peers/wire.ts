@@ -6,6 +6,8 @@
  * ┌─────────┬─────────┬──────┬───────┬───────┬─────────┬───────┬────────────┬───────┬───┬─────────┐
  * │magic 3  │version 1│kind 1│flags 1│hosts 2│gateway 8│sequence 4│places 2 │ zero 2│ – │sent ms 8│ count 4 │ cursor 4
  * └─────────┴─────────┴──────┴───────┴───────┴─────────┴──────────┴─────────┴───────┴───┴─────────┘
+ * of updates: prompts proposed so far 2, and settled 2, in place of `count`; of their answers: `sequence` of the answering
+ * gateway's last update
  * update: what is held 24 (held.ts), then per host                                                                                40 bytes
  * ┌──────────────┬─────┬─────┬─────────┬───────────┬───────────────┬─────────────┬─────────────────────┬─────────┐
  * │address hash 8│q 2  │d 2  │work ms 4│context 4  │age of newest 4│token clock 8│speeds 6 (learned.ts)│streams 2│
@@ -26,7 +28,7 @@
 
 /** "WRP". */
 export const MAGIC: u32 = 0x505257;
-export const VERSION: u8 = 3;
+export const VERSION: u8 = 4;
 
 export const HEAD_BYTES: i32 = 40;
 /** What an update says of held requests. */

@@ -86,6 +86,14 @@ export class Account {
     this.row.publish(nowMs);
   }
 
+  /** A request that was counted but never sent is counted no more; published with what is counted next. */
+  withdrawn(slot: i32, generation: u8, workMs: f64, isStream: bool, nowMs: f64): void {
+    const box = this.present(slot, generation);
+    if (box == 0) return;
+    this.leaveQueue(box, workMs, isStream, false, nowMs);
+    this.row.touch();
+  }
+
   /** A request's whole answer came at once. @param outputTokens what it adds to the host's cache */
   answered(
     slot: i32,

@@ -27,6 +27,9 @@ export class InFlight {
   /** Held by the other workers' queues, and bytes of their bodies. */
   private heldSum: i32 = 0;
   private heldBytesSum: f64 = 0;
+  /** Prompts that they proposed and settled. */
+  private proposedSum: u16 = 0;
+  private settledSum: u16 = 0;
 
   constructor(
     readonly workers: Workers,
@@ -160,6 +163,14 @@ export class InFlight {
     return this.heldBytesSum + RowView.heldBytes(this.own.bytes);
   }
 
+  /** Heavy prompts that this Envoy's workers proposed, and settled, modulo 2^16. */
+  proposed(): u16 {
+    return this.proposedSum + RowView.proposed(this.own.bytes);
+  }
+  settled(): u16 {
+    return this.settledSum + RowView.settled(this.own.bytes);
+  }
+
   /** Token clock of a host: tokens ever inserted into its cache by this Envoy, and by others since they are heard. */
   clockTokens(slot: i32): f64 {
     return this.ownClockTokens(slot) + unchecked(this.peers.clockTokens[slot]);
@@ -180,6 +191,8 @@ export class InFlight {
     const hosts = this.hosts.count;
     this.heldSum = 0;
     this.heldBytesSum = 0;
+    this.proposedSum = 0;
+    this.settledSum = 0;
     for (let slot = 0; slot < hosts; slot++) {
       unchecked((this.waitingSum[slot] = 0));
       unchecked((this.streamsSum[slot] = 0));
@@ -200,6 +213,8 @@ export class InFlight {
     if (alive) {
       this.heldSum += RowView.held(row);
       this.heldBytesSum += RowView.heldBytes(row);
+      this.proposedSum += RowView.proposed(row);
+      this.settledSum += RowView.settled(row);
     }
     const count = min(RowView.count(row), this.hosts.count);
     for (let slot = 0; slot < count; slot++) {

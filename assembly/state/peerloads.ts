@@ -2,6 +2,7 @@ import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared } from "../host/shareddata";
 import { belief } from "../peers/merge";
+import { Sequence } from "../peers/sequence";
 import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
@@ -32,7 +33,7 @@ export class PeerLoads {
   /** How much what they say counts, together: `heard` while all of it is young. */
   believed: f64 = 0;
   /** How many of their names are lower than own. */
-  private lower: i32 = 0;
+  lower: i32 = 0;
   /** Age of the oldest of their words, ms. */
   oldestMs: f64 = 0;
 
@@ -115,6 +116,27 @@ export class PeerLoads {
       if (this.holding(i, withinMs, nowMs) != 0) return true;
     }
     return false;
+  }
+
+  /** Whether a gateway's updates have come up to a number; true, too, for one of which there is no record. */
+  hasHeard(name: u64, sequence: u32): bool {
+    for (let i = 0, n = this.recordCount; i < n; i++) {
+      const record = unchecked(this.records[i]);
+      if (record.size == 0 || PeerView.gateway(record.bytes) != name) continue;
+      return Sequence.isWhole(
+        PeerView.highest(record.bytes),
+        PeerView.seen(record.bytes),
+        sequence,
+      );
+    }
+    return true;
+  }
+
+  /** Record (`PeerView`) of a gateway whose name is lower than own, and which said something within so many ms; 0 otherwise. */
+  lowerThanOwn(index: i32, withinMs: f64, nowMs: f64): usize {
+    const record = unchecked(this.records[index]);
+    if (record.size == 0 || PeerView.gateway(record.bytes) >= this.name) return 0;
+    return Math.abs(nowMs - PeerView.heardMs(record.bytes)) <= withinMs ? record.bytes : 0;
   }
 
   /** Reads what is new, and drops what is too old: at ticks. */

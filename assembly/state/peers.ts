@@ -27,6 +27,8 @@ import {
   HELD_WORK,
   HELD_SINCE,
   HELD_LET_GO,
+  PROPOSED,
+  SETTLED,
   HEAD,
   BOX,
   LEARNED,
@@ -46,7 +48,7 @@ const MEASURE_MS: f64 = 1000;
  * ┌──────────┬─────────┬──────┬─────────┬──────────┬──────────────┬────────────┬─────────────┬───────┬─────────┐
  * │version 4 │highest 4│seen 8│gateway 8│heard ms 8│clock ahead 8 │round trip 8│measured ms 8│slots 4│late ms 4│
  * └──────────┴─────────┴──────┴─────────┴──────────┴──────────────┴────────────┴─────────────┴───────┴─────────┘
- * held: │count 4│priority 4│tenant 4│work 4│since ms 8│let go ms 8│
+ * held: │count 4│priority 4│tenant 4│work 4│since ms 8│let go ms 8│ proposed 2│settled 2│ 4 │
  * per slot: │q 2│d 2│generation 1│ 1 │streams 2│work 4│context 4│newest ms 8│inserted 8│its clock 8│said in message 4│ 4 │speeds 6│ 2 │
  * ```
  * A second value counts the changes of each, so that readers look at one small value to know what is new.
@@ -93,6 +95,8 @@ export class PeerTable {
         store<f64>(bytes + HEARD_MS, nowMs - lateMs);
         store<f32>(bytes + LATE_MS, <f32>lateMs);
         this.takeHeld(heldOf(at), nowMs - lateMs);
+        store<u16>(bytes + PROPOSED, Head.proposed(at));
+        store<u16>(bytes + SETTLED, Head.settled(at));
       }
       this.takeRows(at, nowMs - lateMs, isLast);
       if (this.commit()) {

@@ -1,3 +1,4 @@
+import { Sequence } from "../peers/sequence";
 import { MAX_HOSTS } from "./layout";
 
 /** Without a measurement for this long a gateway's messages can't be told from late ones, ms. */
@@ -19,7 +20,9 @@ export const HELD_TENANT: usize = 72;
 export const HELD_WORK: usize = 76;
 export const HELD_SINCE: usize = 80;
 export const HELD_LET_GO: usize = 88;
-export const HEAD: i32 = 96;
+export const PROPOSED: usize = 96;
+export const SETTLED: usize = 98;
+export const HEAD: i32 = 104;
 export const BOX: i32 = 56;
 export const LEARNED: usize = 48;
 
@@ -78,6 +81,30 @@ export class PeerView {
   @inline
   static letGoMs(at: usize): f64 {
     return load<f64>(at + HELD_LET_GO);
+  }
+  /** Number of its last message that came. */
+  @inline
+  static highest(at: usize): u32 {
+    return load<u32>(at + HIGHEST);
+  }
+  /** Which of those up to it have come (peers/sequence.ts). */
+  @inline
+  static seen(at: usize): u64 {
+    return load<u64>(at + SEEN);
+  }
+  /** Whether of its last few messages one is missing that may still come. */
+  static isTorn(at: usize): bool {
+    const highest = PeerView.highest(at);
+    return !Sequence.isWhole(highest, PeerView.seen(at), highest);
+  }
+  /** Heavy prompts that it proposed, and settled, modulo 2^16. */
+  @inline
+  static proposed(at: usize): u16 {
+    return load<u16>(at + PROPOSED);
+  }
+  @inline
+  static settled(at: usize): u16 {
+    return load<u16>(at + SETTLED);
   }
   @inline
   static box(at: usize, slot: i32): usize {

@@ -29,6 +29,8 @@ const NEXT_SINCE: i32 = 56;
 const NEXT_WORK: i32 = 64;
 const LET_GO: i32 = 72;
 const LOWEST: i32 = 80;
+const PROPOSED: i32 = 84;
+const SETTLED: i32 = 86;
 
 /** Reads the fields of one row image (own or another worker's), wherever its bytes are. */
 @unmanaged
@@ -92,6 +94,15 @@ export class RowView {
   @inline
   static lowestPriority(row: usize): i32 {
     return load<i32>(row + LOWEST);
+  }
+  /** Heavy prompts that the worker ever proposed to send somewhere, and that it then did or gave up, modulo 2^16. */
+  @inline
+  static proposed(row: usize): u16 {
+    return load<u16>(row + PROPOSED);
+  }
+  @inline
+  static settled(row: usize): u16 {
+    return load<u16>(row + SETTLED);
   }
   @inline
   static box(row: usize, slot: i32): usize {
@@ -182,6 +193,16 @@ export class WorkerRow {
   /** The lowest priority that the worker holds; published like `setNext`. */
   setLowest(priority: i32): void {
     store<i32>(this.record.bytes + LOWEST, priority);
+    this.touch();
+  }
+
+  /** The worker proposes a prompt, or has settled one; published with the next change. */
+  propose(): void {
+    store<u16>(this.record.bytes + PROPOSED, RowView.proposed(this.record.bytes) + 1);
+    this.touch();
+  }
+  settle(): void {
+    store<u16>(this.record.bytes + SETTLED, RowView.settled(this.record.bytes) + 1);
     this.touch();
   }
 

@@ -136,44 +136,6 @@ async function totals(): Promise<{ messages: number; bytes: number; failed: numb
   return sums;
 }
 
-/** Eight prompts of about 20,000 tokens, two a gateway; how many each server got. */
-async function heavyPrompts(seed: number, apartMs: number): Promise<number[]> {
-  const served = await Promise.all(
-    Array.from({ length: 8 }, async (_, i) => {
-      await sleep(apartMs * i);
-      const content = words(random(seed + i), 80_000);
-      const messages = [{ role: "user", content }];
-      const answer = await post(at(i).port, { model: "test-model", messages, max_tokens: 4 });
-      assert.equal(answer.status, 200);
-      return String(answer.headers["x-served-by"]);
-    }),
-  );
-  return servers.addresses.map((host) => served.filter((by) => by === host).length);
-}
-
-async function slowDown(factor: number): Promise<void> {
-  for (let i = 0; i < servers.servers.length; i++) await servers.fault(i, { kind: "slow", factor });
-}
-
-test("eight heavy prompts through four gateways go to all servers alike", async (t) => {
-  t.diagnostic(`all at the same moment: ${(await heavyPrompts(90_000, 0)).join("/")}`);
-  // As far apart as a message takes on a machine that has other things to do; a prefill takes 1.1 s, and then 6 s.
-  let counts: number[] = [];
-  for (const [apartMs, factor] of [
-    [20, 1],
-    [80, 1],
-    [300, 6],
-  ] as const) {
-    await sleep(2500);
-    await slowDown(factor);
-    counts = await heavyPrompts(91_000 + apartMs * 100, apartMs);
-    t.diagnostic(`${apartMs} ms apart: ${counts.join("/")}`);
-    if (counts.every((count) => count === 2)) break;
-  }
-  await slowDown(1);
-  assert.deepEqual(counts, [2, 2, 2, 2]);
-});
-
 /** Requests through some gateways, one after the other, until told to stop; how each ended. */
 function traffic(through: readonly number[]): { stop(): Promise<number[]> } {
   let isOver = false;

@@ -7,13 +7,13 @@ import { setEffectiveContext } from "../../host/stream";
 import { Fault, check } from "../../peers/check";
 import { missingShare } from "../../peers/merge";
 import { Head, Kind } from "../../peers/head";
-import { mix } from "../../prefix/hash";
 import { CAS_ATTEMPTS } from "../../state/layout";
 import { noteCasGaveUp } from "../../state/record";
 import { Decision } from "../choice/decision";
 import { Out } from "./members";
 import { PeerCalls } from "./peercalls";
 import { Core } from "../core";
+import { OwnName } from "./ownname";
 import { PeerTables } from "./peertables";
 import { SentLog } from "./sentlog";
 import { TableCopy } from "./tablecopy";
@@ -30,9 +30,6 @@ const ALIVE_MS: f64 = 250;
 /** While requests are held, what the next of them is like is said this often, ms: well within what a turn waits for. */
 const HELD_MS: f64 = 10;
 
-/** A name is given up at most this often, ms. */
-const RENAME_MS: f64 = 1000;
-
 /** A prompt with so much to compute is told whatever the gap: it keeps a server busy for many gaps, and so bounds itself. */
 const AT_ONCE_TOKENS: f64 = 4096;
 
@@ -44,7 +41,7 @@ export class Exchange {
   private calls: PeerCalls;
   /** A placement of this worker's waits for the gap to pass. */
   private isWaiting: bool = false;
-  private renamedMs: f64 = 0;
+  private name: OwnName;
   private update: UpdateWriter;
   private log: SentLog = new SentLog();
   /** Share of the other gateways that isn't heard, 0..1. */
@@ -58,6 +55,7 @@ export class Exchange {
   ) {
     const calls = new PeerCalls(core.config, peers.members);
     this.calls = calls;
+    this.name = new OwnName(peers.outbox);
     this.update = new UpdateWriter(core, peers);
     this.copy = new TableCopy(core, calls, peers);
   }
@@ -110,6 +108,37 @@ export class Exchange {
     setEffectiveContext(context);
   }
 
+  /**
+   * A request is counted where it would go: says so at once.
+   * @returns the message's number, 0 where none could be sent
+   */
+  propose(context: u32, nowMs: f64): u32 {
+    const outbox = this.peers.outbox;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      if (!outbox.open()) return 0;
+      const length = this.update.write(nowMs);
+      if (!outbox.commit()) continue;
+      setEffectiveContext(this.core.id);
+      this.tell(length, nowMs);
+      setEffectiveContext(context);
+      return Head.sequence(this.update.at);
+    }
+    noteCasGaveUp();
+    return 0;
+  }
+
+  /** Whether all who were told with a message have answered, and what each had said until then has come here. */
+  isAnswered(sequence: u32): bool {
+    const members = this.calls.members;
+    if (members.isOut(sequence)) return false;
+    const loads = this.core.fleet.peerLoads;
+    for (let i = 0; i < members.count; i++) {
+      const name = members.name(i);
+      if (name != 0 && !loads.hasHeard(name, members.sequence(i))) return false;
+    }
+    return true;
+  }
+
   /** Requests are held: said with the next message, within HELD_MS. */
   held(nowMs: f64): void {
     const outbox = this.peers.outbox;
@@ -137,7 +166,7 @@ export class Exchange {
     const members = this.calls.members;
     members.refresh();
     members.expire(nowMs, <f64>this.core.config.peers.timeoutMs);
-    if (!outbox.open()) this.enter(nowMs);
+    if (!outbox.open()) this.name.draw(nowMs);
     this.copy.tick(nowMs);
     const silentMs = nowMs - outbox.pushedMs;
     if (members.count > 0 && (silentMs >= ALIVE_MS || silentMs < 0)) this.push(nowMs);
@@ -162,18 +191,8 @@ export class Exchange {
     this.calls.members.judge(out.member, isTaken);
     if (!isTaken) this.failed(out, nowMs);
     // Not even sent twice: somebody else speaks under this name.
-    if (isKnown && !out.isRepeat) this.rename(nowMs);
+    if (isKnown && !out.isRepeat) this.name.giveUp(nowMs);
     return true;
-  }
-
-  /** Draws another name. */
-  private rename(nowMs: f64): void {
-    const outbox = this.peers.outbox;
-    if (nowMs - this.renamedMs < RENAME_MS && nowMs >= this.renamedMs) return;
-    if (!outbox.open()) return;
-    this.renamedMs = nowMs;
-    outbox.gateway = newName(nowMs);
-    outbox.commit();
   }
 
   /** A message may be lost: sends it once more. Its own number and time tell what of it still counts. */
@@ -195,30 +214,14 @@ export class Exchange {
     const at = outPtr;
     if (check(at, outLen) != Fault.None || Head.kind(at) != Kind.Taken) return false;
     const gateway = Head.gateway(at);
-    if (gateway == this.peers.outbox.gateway) this.noteSelf(out.member);
+    const members = this.calls.members;
+    if (out.member >= members.count) return true;
+    if (gateway == this.peers.outbox.gateway) this.name.isAt(members.hash(out.member));
     else {
-      this.calls.members.prove(out.member);
+      members.prove(out.member, gateway, Head.sequence(at));
       this.peers.heard.measure(gateway, Head.sentMs(at), out.sentMs, nowMs);
     }
     return true;
-  }
-
-  /** One of the members is this Envoy itself. */
-  private noteSelf(member: i32): void {
-    const outbox = this.peers.outbox;
-    if (member >= this.calls.members.count || !outbox.open()) return;
-    outbox.self = this.calls.members.hash(member);
-    // A collision is no matter: it answers again.
-    outbox.commit();
-  }
-
-  /** Draws this Envoy's name, once for all workers. */
-  private enter(nowMs: f64): void {
-    const outbox = this.peers.outbox;
-    const name = newName(nowMs);
-    outbox.gateway = name;
-    outbox.commit();
-    outbox.open();
   }
 
   /** Ms that a message must still wait for; 0, too, where another worker sent one since this callback began. */
@@ -265,6 +268,7 @@ export class Exchange {
     const out = this.calls.members.told(member, token, nowMs);
     if (out) {
       out.length = length;
+      out.sequence = Head.sequence(ptr);
       stats.peerSent.add(1);
       stats.peerBytesSent.add(<i64>length);
       return out;
@@ -277,9 +281,4 @@ export class Exchange {
     );
     return null;
   }
-}
-
-/** A gateway's name: drawn, so that no two are alike. */
-function newName(nowMs: f64): u64 {
-  return mix(<u64>(nowMs * 1000), reinterpret<u64>(Math.random()));
 }

@@ -66,6 +66,7 @@ export class Hearing {
     }
     Head.write(this.answer, Kind.Taken, own);
     Head.setSentMs(this.answer, nowMs);
+    Head.setSequence(this.answer, outbox.sequence);
     this.answerBytes = HEAD_BYTES;
     return Fault.None;
   }

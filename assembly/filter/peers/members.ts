@@ -21,6 +21,8 @@ export class Out {
   /** Where its bytes are kept (sentlog.ts), and how many there are. */
   kept: i64 = -1;
   length: i32 = 0;
+  /** The message's number. */
+  sequence: u32 = 0;
   /** Sent for the second time. */
   isRepeat: bool = false;
 }
@@ -35,6 +37,9 @@ export class Members {
   private proved: StaticArray<u8> = new StaticArray<u8>(MAX_PEERS);
   /** Failures in a row. */
   private failures: StaticArray<i32> = new StaticArray<i32>(MAX_PEERS);
+  /** Who answered last, and the number of the last update that it had sent by then; 0 for nobody. */
+  private names: StaticArray<u64> = new StaticArray<u64>(MAX_PEERS);
+  private saidSequence: StaticArray<u32> = new StaticArray<u32>(MAX_PEERS);
   private outs: Array<Out> = new Array<Out>();
   private free: Array<Out> = new Array<Out>();
   private seen: u32 = 0;
@@ -72,6 +77,7 @@ export class Members {
     this.triedMs[i] = 0;
     this.failures[i] = 0;
     this.proved[i] = 0;
+    this.names[i] = 0;
   }
 
   address(member: i32): Text {
@@ -141,9 +147,30 @@ export class Members {
     unchecked((this.failures[member] = isGood ? 0 : this.failures[member] + 1));
   }
 
-  /** A gateway, and not this one itself, has taken a message. */
-  prove(member: i32): void {
-    if (member < this.count) unchecked((this.proved[member] = 1));
+  /** A gateway, and not this one itself, has taken a message. @param sequence number of the last that it had sent by then */
+  prove(member: i32, gateway: u64, sequence: u32): void {
+    if (member >= this.count) return;
+    unchecked((this.proved[member] = 1));
+    unchecked((this.names[member] = gateway));
+    unchecked((this.saidSequence[member] = sequence));
+  }
+
+  /** Who a member is, by its last answer; 0 while it hasn't answered. */
+  name(member: i32): u64 {
+    return unchecked(this.names[member]);
+  }
+
+  /** Number of the last update that it had sent when it answered. */
+  sequence(member: i32): u32 {
+    return unchecked(this.saidSequence[member]);
+  }
+
+  /** Whether some gateway hasn't answered a message yet. */
+  isOut(sequence: u32): bool {
+    for (let i = 0; i < this.outs.length; i++) {
+      if (unchecked(this.outs[i]).sequence == sequence) return true;
+    }
+    return false;
   }
 
   /** Forgets messages whose answers were lost: at ticks. */

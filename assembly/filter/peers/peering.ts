@@ -63,6 +63,18 @@ export class Peering {
     if (exchange) exchange.progressed(uncachedTokens, context, now);
   }
 
+  /** As Exchange.propose. */
+  propose(context: u32, now: f64): u32 {
+    const exchange = this.exchange;
+    return exchange ? exchange.propose(context, now) : 0;
+  }
+
+  /** As Exchange.isAnswered. */
+  isAnswered(sequence: u32): bool {
+    const exchange = this.exchange;
+    return exchange ? exchange.isAnswered(sequence) : true;
+  }
+
   /** Requests are held here: other gateways should know whose turn it is. */
   held(now: f64): void {
     const exchange = this.exchange;

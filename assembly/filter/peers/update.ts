@@ -99,6 +99,7 @@ export class UpdateWriter {
     Head.setPlacements(message, told);
     Head.setSequence(message, outbox.sequence);
     Head.setSentMs(message, nowMs);
+    Head.setProposals(message, inFlight.proposed(), inFlight.settled());
     return <i32>(at - message);
   }
 

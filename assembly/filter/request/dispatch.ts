@@ -46,14 +46,35 @@ export class Dispatcher {
    */
   place(stream: Stream, slot: i32, known: i32, now: f64): void {
     this.core.decider.place(stream.decision, slot, known, now);
-    this.count(stream, slot, now);
+    const d = stream.decision;
+    this.count(stream, slot, d.prefillMs, Math.max(d.promptTokens - d.cachedTokens, 0), now);
     this.peering.placed(stream.decision, slot, known, stream.id, now);
   }
 
-  /** Counts a request as waiting for its first token on a host. */
-  private count(stream: Stream, slot: i32, now: f64): void {
-    const served = stream.served;
+  /** Counts a request on its first choice, before it is sent anywhere: its tokens are in no cache yet. */
+  propose(stream: Stream, now: f64): void {
     const d = stream.decision;
+    this.count(stream, d.choice.slots[0], d.prefillMs, 0, now);
+  }
+
+  /** Takes that back; told with what is counted next. */
+  withdraw(stream: Stream, now: f64): void {
+    const served = stream.served;
+    if (served.slot < 0) return;
+    const account = this.core.fleet.account;
+    account.withdrawn(served.slot, served.generation, served.workMs, stream.decision.isStream, now);
+    served.slot = -1;
+    served.waiting = false;
+  }
+
+  /** Counts a withdrawn request again where it was. */
+  restore(stream: Stream, slot: i32, now: f64): void {
+    this.count(stream, slot, stream.served.workMs, 0, now);
+  }
+
+  /** Counts a request as waiting for its first token on a host. */
+  private count(stream: Stream, slot: i32, workMs: f64, insertedTokens: f64, now: f64): void {
+    const served = stream.served;
     const fleet = this.core.fleet;
     const hosts = fleet.hosts;
     if (!hosts.isKnown(slot)) {
@@ -63,12 +84,12 @@ export class Dispatcher {
     served.slot = slot;
     served.generation = hosts.generation(slot);
     served.waiting = true;
-    served.workMs = d.prefillMs;
+    served.workMs = workMs;
     const inFlight = fleet.inFlight;
     served.waitingBefore = <f64>inFlight.totalWaiting(slot);
     const sinceMs = inFlight.othersNewestMs(slot, now);
-    const inserted = Math.max(d.promptTokens - d.cachedTokens, 0);
-    fleet.account.sent(slot, d.prefillMs, inserted, d.isStream, sinceMs, now);
+    const isStream = stream.decision.isStream;
+    fleet.account.sent(slot, workMs, insertedTokens, isStream, sinceMs, now);
     served.clockAtSent = inFlight.clockTokens(slot);
   }
 

@@ -21,6 +21,7 @@ function update(): i32 {
   Head.setHosts(at, 2);
   Head.setPlacements(at, 2);
   Head.setSequence(at, 41);
+  Head.setProposals(at, 65535, 65530);
   Head.setSentMs(at, 1700000000000);
   Held.write(heldOf(at), 9, -3, 77, 250, 40, 12);
   const row = rowsOf(at);
@@ -38,6 +39,8 @@ function update(): i32 {
 describe("check", () => {
   it("accepts what was written, and reads back what was said", () => {
     expect(<i32>check(at, update())).toBe(Fault.None);
+    expect(Head.proposed(at)).toBe(65535);
+    expect(Head.settled(at)).toBe(65530);
     const held = heldOf(at);
     expect(Held.count(held)).toBe(9);
     expect(Held.priority(held)).toBe(-3);

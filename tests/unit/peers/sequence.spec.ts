@@ -19,6 +19,25 @@ describe("Sequence", () => {
     expect(s.take(99999)).toBe(true);
   });
 
+  it("tells whether one of the last few is missing, not counting those before the first", () => {
+    const s = new Sequence();
+    expect(Sequence.isWhole(s.highest, s.seen, 1)).toBe(false);
+    s.take(20);
+    expect(Sequence.isWhole(s.highest, s.seen, 20)).toBe(true);
+    expect(Sequence.isWhole(s.highest, s.seen, 21)).toBe(false);
+    s.take(22);
+    expect(Sequence.isWhole(s.highest, s.seen, 20)).toBe(true);
+    expect(Sequence.isWhole(s.highest, s.seen, 22)).toBe(false);
+    s.take(21);
+    expect(Sequence.isWhole(s.highest, s.seen, 22)).toBe(true);
+    // What is long past isn't waited for.
+    for (let n = 24; n < 40; n++) s.take(n);
+    expect(Sequence.isWhole(s.highest, s.seen, 30)).toBe(false);
+    expect(Sequence.isWhole(s.highest, s.seen, 39)).toBe(true);
+    s.take(500);
+    expect(Sequence.isWhole(s.highest, s.seen, 30)).toBe(true);
+  });
+
   it("goes on where numbers begin again after the last", () => {
     const s = new Sequence();
     expect(s.take(u32.MAX_VALUE)).toBe(true);
