@@ -9,7 +9,7 @@ import { collectSoon, outLen, outPtr } from "../host/memory";
 import { getProperty, path } from "../host/properties";
 import { mix } from "../prefix/hash";
 import { Source } from "../state/hosts";
-import { casGaveUp } from "../state/record";
+import { takeCasGaveUp } from "../state/record";
 import { Core } from "./core";
 import { Fleet, fleetOf } from "./fleet/fleet";
 import { PeerStream } from "./peers/peerstream";
@@ -29,9 +29,6 @@ export class Root extends RootContext {
   private pipeline: Pipeline;
   private poller: Poller | null = null;
   private tickedMs: f64 = 0;
-  private casGaveUpSeen: u64 = 0;
-  private filledSeen: u64 = 0;
-  private evictedSeen: u64 = 0;
 
   /** @param id the context's, as Envoy gave it */
   constructor(id: u32) {
@@ -107,6 +104,7 @@ export class Root extends RootContext {
 
   onDelete(): void {
     this.peering.end();
+    if (this.core.isRouting) this.core.fleet.leave(this.core.stats);
   }
 
   private take(config: Config): void {
@@ -120,6 +118,7 @@ export class Root extends RootContext {
     if (config.peers.serve) return;
     const now = nowMs();
     const fleet = core.isRouting ? core.fleet : this.openFleet(config);
+    if (!core.isRouting) fleet.enter(core.stats);
     fleet.refresh(now);
     setHosts(config, fleet, now);
     core.route(config, fleet);
@@ -140,19 +139,11 @@ export class Root extends RootContext {
   private publish(): void {
     const core = this.core;
     const stats = core.stats;
-    const locations = core.fleet.locations;
-    const filled = locations.filled;
-    const evicted = locations.evicted;
+    const gaveUp = takeCasGaveUp();
     if (core.tries > 0) stats.tries.add(core.tries);
     core.tries = 0;
-    if (filled != this.filledSeen) stats.tableEntries.add(<i64>(filled - this.filledSeen));
-    if (evicted != this.evictedSeen) stats.tableEvictions.add(<i64>(evicted - this.evictedSeen));
-    if (casGaveUp != this.casGaveUpSeen) {
-      stats.internalErrors.add(<i64>(casGaveUp - this.casGaveUpSeen));
-    }
-    this.filledSeen = filled;
-    this.evictedSeen = evicted;
-    this.casGaveUpSeen = casGaveUp;
+    if (gaveUp > 0) stats.internalErrors.add(gaveUp);
+    core.fleet.count(stats);
   }
 }
 

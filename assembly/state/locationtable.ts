@@ -30,9 +30,9 @@ export class LocationTable extends ChangeSink {
   /** Token clock and cache capacity by slot, set by the caller before `match` and `record`. */
   readonly clock: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly capacity: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
-  /** Entries of this worker that took a free place, and that took a live one's, since this VM started. */
-  filled: u64 = 0;
-  evicted: u64 = 0;
+  /** Entries of this worker that took a free place, and that took a live one's, since they were counted last. */
+  filled: i64 = 0;
+  evicted: i64 = 0;
 
   private mask: u64;
   /** First bucket, 0 before the table was needed. */

@@ -6,12 +6,19 @@ import { LAYOUT_VERSION } from "./layout";
 /** A value without a layout version is read as absent. */
 const BLANK_BYTES: i32 = 4;
 
-/** Compare-and-sets that ran out of attempts since this VM started; the root publishes it as an internal error. */
-export let casGaveUp: u64 = 0;
+/** Compare-and-sets that ran out of attempts and were not yet published. */
+let casGaveUp: i64 = 0;
 
 /** Notes that a change was dropped after CAS_ATTEMPTS collisions. */
 export function noteCasGaveUp(): void {
   casGaveUp++;
+}
+
+/** How many changes were dropped since this was asked last, by any root of this VM: internal errors. */
+export function takeCasGaveUp(): i64 {
+  const count = casGaveUp;
+  casGaveUp = 0;
+  return count;
 }
 
 /**

@@ -184,6 +184,17 @@ test("a new configuration and an end of the root leave nobody behind", () => {
   assert.ok(isSent(left));
 });
 
+test("requests that a VM held when it trapped are counted no more once its row is dead", () => {
+  const { gateway } = full();
+  for (let i = 0; i < 3; i++) assert.ok(isHeld(gateway.send(question())));
+  gateway.host.advance(100);
+  assert.equal(gateway.stat("queue_length"), 3);
+  gateway.roots[0]?.vm.reload();
+  assert.ok(isHeld(gateway.send(question())));
+  gateway.host.advance(6000);
+  assert.equal(gateway.stat("queue_length"), 1);
+});
+
 test("5000 held: bounded memory, used again, and nobody is forgotten", () => {
   const { gateway, reports, free } = full({
     queue_limit: 5000,

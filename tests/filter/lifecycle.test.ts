@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Root } from "../host/vm.ts";
 import { chat, Gateway, hostNames } from "./gateway.ts";
 
 const ROUTING = "x-gateway-destination-endpoint";
@@ -78,6 +79,32 @@ test("a worker that dies takes its load with it", () => {
   gateway.roots[1]?.setTickPeriod(0);
   gateway.host.advance(6000);
   assert.equal(gateway.inFlight(host), 0);
+});
+
+test("locations are counted once, whatever listeners come and go; those of a VM that ends are counted no more", () => {
+  const gateway = new Gateway(hostNames(3), { workers: 2 });
+  const entries = () => {
+    gateway.host.advance(200);
+    return gateway.stat("table_entries");
+  };
+  for (let i = 0; i < 10; i++) gateway.send(chat(`old ${i}`), { worker: 0 }).answer();
+  const ofFirst = entries();
+  assert.ok(ofFirst >= 10, `${ofFirst}`);
+  for (let i = 0; i < 10; i++) gateway.send(chat(`young ${i}`), { worker: 1 }).answer();
+  const ofBoth = entries();
+  assert.ok(ofBoth > ofFirst);
+  // A listener's update: a second root of the VM, and the first ends when it has drained.
+  const [old, other] = gateway.roots as [Root, Root];
+  const config = JSON.stringify({ hosts: hostNames(3), metrics: { source: "none" } });
+  const young = old.vm.createRoot({ rootId: "warmroute", config });
+  assert.equal(entries(), ofBoth);
+  old.end();
+  assert.equal(entries(), ofBoth);
+  // A new file: the VM ends with its last root.
+  young.end();
+  assert.equal(entries(), ofBoth - ofFirst);
+  other.end();
+  assert.equal(gateway.stat("table_entries"), 0);
 });
 
 test("without a usable host Envoy decides", () => {

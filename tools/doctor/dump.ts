@@ -12,6 +12,7 @@ export interface Plugin {
   name?: string;
   allow_on_headers_stop_iteration?: boolean;
   failure_policy?: string;
+  fail_open?: boolean;
   configuration?: Typed;
 }
 

@@ -44,6 +44,7 @@ function holds({ plugin }: FilterSetup): Finding {
 function recovers({ plugin }: FilterSetup): Finding {
   const name = "VM recovers";
   const policy = plugin.failure_policy ?? "UNSPECIFIED";
+  if (plugin.fail_open) return ok(name, "fail_open: open streams go on without the filter");
   if (policy === "FAIL_RELOAD" || policy === "FAIL_OPEN") return ok(name, policy);
   const remedy = "Set failure_policy: FAIL_RELOAD in the Wasm filter's config.";
   return warn(name, `${policy}: after a trap every request gets 503`, remedy);

@@ -13,6 +13,7 @@ import { PeerTables } from "../peers/peertables";
 import { Responses } from "../../state/responses";
 import { WorkerRow } from "../../state/row";
 import { NamedTenants } from "../../state/tenants";
+import { Stats } from "../../stats/stats";
 import { Speeds } from "./speeds";
 
 /**
@@ -38,6 +39,10 @@ export class Fleet {
   private peers: PeerTables | null = null;
   /** Whose capacities `locations` goes by (caches.ts). */
   clocksBy: u32 = 0;
+  /** Roots of this VM that route by it: more than one while an old listener drains. */
+  private roots: i32 = 0;
+  /** Entries of its location table that statistics hold. */
+  private counted: i64 = 0;
 
   /**
    * @param namespace the plugin's root id
@@ -68,6 +73,28 @@ export class Fleet {
     this.learned = new Learned(keys);
     this.tenants = new NamedTenants(keys);
     this.lease = new Lease(keys, "lease", instance);
+  }
+
+  /** A root routes by it from now on. */
+  enter(stats: Stats): void {
+    if (this.roots++ == 0 && this.counted != 0) stats.tableEntries.add(this.counted);
+  }
+
+  /** A root of those has ended. With the last one the table, which is the VM's own, is of no more use. */
+  leave(stats: Stats): void {
+    if (--this.roots == 0 && this.counted != 0) stats.tableEntries.add(-this.counted);
+  }
+
+  /** Adds what its location table counted, by whichever root, to the statistics. */
+  count(stats: Stats): void {
+    const locations = this.locations;
+    const filled = locations.filled;
+    const evicted = locations.evicted;
+    if (filled != 0) stats.tableEntries.add(filled);
+    if (evicted != 0) stats.tableEvictions.add(evicted);
+    this.counted += filled;
+    locations.filled = 0;
+    locations.evicted = 0;
   }
 
   /** Takes over what other workers have in flight, and where they sent it: before each decision. */

@@ -36,6 +36,8 @@ export class Gauges {
       if (this.core.decider.view.isStale(fleet.states.at(slot), nowMs)) stale++;
     }
     this.core.stats.staleHosts.set(stale);
+    // Workers count up and down; what the VM of one that trapped held is counted down by nobody.
+    this.core.stats.queueLength.set(<u64>max(fleet.inFlight.held(), 0));
     this.core.stats.peers.set(<u64>this.peering.others);
     this.core.stats.peersHeard.set(<u64>fleet.peerLoads.heard);
     this.core.stats.peersOldest.set(<u64>Math.max(fleet.peerLoads.oldestMs, 0));
