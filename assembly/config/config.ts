@@ -145,6 +145,11 @@ export class Affinity {
   ]);
   /** Request header that names the tenant, lower-case; empty = none (default). Seeds the chain. */
   tenantHeader: Text = text("");
+  /**
+   * Seeds what is kept of sessions and prompts, so that nobody outside can work out which of them share a place in the location
+   * table or a home; 16..256 bytes, the same on all gateways; empty = none (default).
+   */
+  hashSecret: Text = text("");
   /** Bound of the location table: bytes, 65536..268435456, default 8388608. */
   tableBytes: i32 = 8388608;
 }

@@ -167,6 +167,9 @@ export class Reader {
         // Envoy's header names are lower-case.
         if (shape == Shape.Header || shape == Shape.SessionHeader) lower(text);
         return text;
+      } else if (shape == Shape.Secret) {
+        this.fail(pathOf(tree, node), "expected " + what + ", got " + len.toString() + " bytes");
+        return null;
       }
     }
     this.expected(node, what);

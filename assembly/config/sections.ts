@@ -76,6 +76,7 @@ function affinity(base: usize): Section {
   s.list("headers", offsetof<Affinity>("headers"), Shape.SessionHeader, 16);
   s.list("body_fields", offsetof<Affinity>("bodyFields"), Shape.BodyField, 16);
   s.text("tenant_header", offsetof<Affinity>("tenantHeader"), Shape.Header, 0, 128);
+  s.text("hash_secret", offsetof<Affinity>("hashSecret"), Shape.Secret, 0, 256);
   s.integer("table_bytes", offsetof<Affinity>("tableBytes"), 65536, 268435456);
   return s;
 }

@@ -19,9 +19,13 @@ export const enum Shape {
   /** A label of a metric. */
   Label,
   Metric,
+  /** Any text that is too long to be guessed; messages don't repeat it. */
+  Secret,
   /** `ip:port`; read by address.ts. */
   Address,
 }
+
+const MIN_SECRET_BYTES: i32 = 16;
 
 /** Most names in a dotted body field. */
 export const MAX_SEGMENTS: i32 = 3;
@@ -61,6 +65,8 @@ export function shapeText(shape: Shape): string {
       return "a metric's name";
     case Shape.Address:
       return "ip:port (IPv6 in brackets)";
+    case Shape.Secret:
+      return `a text of at least ${MIN_SECRET_BYTES} bytes`;
     default:
       return "a text";
   }
@@ -86,6 +92,8 @@ export function hasShape(shape: Shape, ptr: usize, len: i32): bool {
       return !isDigit(load<u8>(ptr)) && allOf(ptr, len, LABEL);
     case Shape.Metric:
       return !isDigit(load<u8>(ptr)) && allOf(ptr, len, METRIC);
+    case Shape.Secret:
+      return len >= MIN_SECRET_BYTES;
     default:
       return false;
   }

@@ -179,6 +179,7 @@ const SHAPES: { fits: string[]; wrong: string[] }[] = [
   { fits: ["/v1/*", "a/model-8B", "größe 1"], wrong: ["", "a\nb", "a\u0000"] },
   { fits: ["instance", "_x", "A1"], wrong: ["1a", "a-b", "a:b", "ä"] },
   { fits: ["vllm:x", "a_b", "a.b", ":x"], wrong: ["", "1a", "a-b", "a{b}", "ä"] },
+  { fits: ["sixteen bytes, \u0000"], wrong: ["x", "fifteen bytes .", "a\nb"] },
   {
     fits: ["1.2.3.4:1", "255.255.255.255:65535", "[::1]:8000", "[FE80::1]:80", "[::1.2.3.4]:9"],
     wrong: ["", "a:1", "1.2.3.4", "1.2.3.4:0", "1.2.3.4:65536", "1.2.3.256:1", "01.2.3.4:1"],

@@ -7,7 +7,7 @@ const parser = startParser();
 const TOP =
   "hosts, inspect_limit_bytes, debug_headers, access_log_fields, discovery, metrics, routing, affinity, cost, " +
   "health, admission, peers, status";
-const AFFINITY = "headers, body_fields, tenant_header, table_bytes";
+const AFFINITY = "headers, body_fields, tenant_header, hash_secret, table_bytes";
 const METRICS = "source, cluster, path, interval_ms, timeout_ms, stale_after_ms, host_label, names";
 const SIGNALS =
   "running, waiting, kv_usage, gpu_utilization, prefix_hits, prefix_queries, prompt_tokens, " +
@@ -167,6 +167,15 @@ const WRONG: [configuration: string, error: string][] = [
   ],
   ['{"status": {"path": "page"}}', `status.path: expected ${PATH} or "", got "page"`],
   ['{"routing": {"header": "a b"}}', 'routing.header: expected a header\'s name, got "a b"'],
+  // What is to be kept secret isn't repeated.
+  [
+    '{"affinity": {"hash_secret": "too short"}}',
+    'affinity.hash_secret: expected a text of at least 16 bytes or "", got 9 bytes',
+  ],
+  [
+    `{"affinity": {"hash_secret": "${"x".repeat(257)}"}}`,
+    "affinity.hash_secret: expected at most 256 bytes, got 257 bytes",
+  ],
   [
     '{"affinity": {"tenant_header": ":authority"}}',
     'affinity.tenant_header: expected a header\'s name or "", got ":authority"',

@@ -12,7 +12,7 @@ import {
   removeHeader,
   removeNamed,
 } from "../../host/headers";
-import { hashBytes } from "../../prefix/hash";
+import { hashBytes, mix } from "../../prefix/hash";
 
 const PATH = text(":path");
 const METHOD = text(":method");
@@ -48,7 +48,7 @@ export class Intake {
   isGet: bool = false;
   /** Hash of the session header that came first in `affinity.headers`, 0 for none. */
   sessionHash: u64 = 0;
-  /** Hash of the tenant header, 0 for none. */
+  /** Hash of the tenant header, 0 for none; under `affinity.hash_secret` never 0. It seeds what is kept of the request. */
   tenantHash: u64 = 0;
   /** Declared body size in bytes, −1 unknown. */
   contentLength: i64 = -1;
@@ -157,6 +157,8 @@ export class Intake {
         if (!isRead(config, name, length)) removeNamed(HeaderMap.Request, name, length);
       }
     }
+    const secret = config.affinity.hashSecret;
+    if (secret.len > 0) this.tenantHash = mix(hashBytes(secret.ptr, secret.len), this.tenantHash);
     if (this.isSteered) removeHeader(HeaderMap.Request, routing);
     this.inference = post && path;
     if (!this.hasPriority && path) {
