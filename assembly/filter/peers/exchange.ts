@@ -7,8 +7,10 @@ import { setEffectiveContext } from "../../host/stream";
 import { Fault, check } from "../../peers/check";
 import { missingShare } from "../../peers/merge";
 import { Head, Kind } from "../../peers/head";
+import { mix } from "../../prefix/hash";
 import { CAS_ATTEMPTS } from "../../state/layout";
 import { noteCasGaveUp } from "../../state/record";
+import { RowView } from "../../state/row";
 import { Decision } from "../choice/decision";
 import { Out } from "./members";
 import { PeerCalls } from "./peercalls";
@@ -27,8 +29,10 @@ const CONFLICT = text("409");
 /** Something is said at least this often, so that silence means absence well before peers/merge.ts' UNHEARD_MS. */
 const ALIVE_MS: f64 = 250;
 
-/** While requests are held, what the next of them is like is said this often, ms: well within what a turn waits for. */
+/** While requests are held, another one that is next is told this soon, ms: well within what a turn waits for … */
 const HELD_MS: f64 = 10;
+/** … and the same one this often: twice before others no longer go by it (CURRENT_MS of admission/turn.ts). */
+const HELD_AGAIN_MS: f64 = 40;
 
 /** A prompt with so much to compute is told whatever the gap: it keeps a server busy for many gaps, and so bounds itself. */
 const AT_ONCE_TOKENS: f64 = 4096;
@@ -46,6 +50,8 @@ export class Exchange {
   private log: SentLog = new SentLog();
   /** Share of the other gateways that isn't heard, 0..1. */
   missing: f64 = 0;
+  /** Who was next of those held here when that was last told (`nextOf`). */
+  private nextTold: u64 = 0;
   readonly copy: TableCopy;
   private refusalTold: bool = false;
 
@@ -139,11 +145,14 @@ export class Exchange {
     return true;
   }
 
-  /** Requests are held: said with the next message, within HELD_MS. */
+  /** Requests are held: who is next is said with the next message, or soon. */
   held(nowMs: f64): void {
     const outbox = this.peers.outbox;
     if (this.calls.members.count == 0 || this.isWaiting || !outbox.open()) return;
+    const next = nextOf(this.core.fleet.row.bytes);
     const sinceMs = nowMs - outbox.pushedMs;
+    if (next == this.nextTold && sinceMs >= 0 && sinceMs < HELD_AGAIN_MS) return;
+    this.nextTold = next;
     this.wait(sinceMs < 0 ? 1 : Math.max(HELD_MS - sinceMs, this.gapMs(nowMs)));
   }
 
@@ -281,4 +290,12 @@ export class Exchange {
     );
     return null;
   }
+}
+
+/** Differs where another request is next of those that a worker holds, or one was let go. */
+function nextOf(row: usize): u64 {
+  if (RowView.held(row) == 0) return 0;
+  const since = reinterpret<u64>(RowView.nextSinceMs(row));
+  const letGo = reinterpret<u64>(RowView.letGoMs(row));
+  return mix(since, letGo + <u64>RowView.nextPriority(row));
 }
