@@ -2,7 +2,7 @@ import { equalsText, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
 import { LevelSink } from "../json/sink";
 import { hashBytes } from "../prefix/hash";
-import { FIELDS, Field, KEYS, Place } from "./usagekeys";
+import { FIELDS, Field, findKey, KEYS, Place } from "./usagekeys";
 import { isContentKey } from "./usagepeek";
 
 /** Deepest nesting of objects that are looked into. */
@@ -194,14 +194,11 @@ export class UsageFacts extends LevelSink {
       }
       this.atStop = place == Place.Root && equalsText(ptr, len, STOP);
     }
-    for (let i = 0; i < KEYS.length; i++) {
-      const key = unchecked(KEYS[i]);
-      if (key.place == place && equalsText(ptr, len, key.name)) {
-        this.to = key.to;
-        this.field = key.field;
-        return;
-      }
-    }
+    const found = findKey(place, ptr, len);
+    if (found < 0) return;
+    const key = unchecked(KEYS[found]);
+    this.to = key.to;
+    this.field = key.field;
   }
 
   onStringBytes(ptr: usize, len: i32): void {

@@ -1,4 +1,4 @@
-import { Text, text } from "../bytes";
+import { equalsText, Text, text } from "../bytes";
 
 /** A number in an answer that is kept. */
 export const enum Field {
@@ -42,6 +42,7 @@ export const enum Place {
   /** llama.cpp. */
   Timings,
 }
+const PLACES: i32 = 9;
 
 /** A key, where it counts, and what it leads to. */
 export class Key {
@@ -53,6 +54,7 @@ export class Key {
   ) {}
 }
 
+/** Those of one place stand together, in the order of places: `findKey` counts on it. */
 export const KEYS: StaticArray<Key> = [
   new Key(Place.Root, text("usage"), Place.Usage, Field.None),
   new Key(Place.Root, text("response"), Place.Inner, Field.None),
@@ -84,3 +86,25 @@ export const KEYS: StaticArray<Key> = [
   new Key(Place.Timings, text("predicted_n"), Place.None, Field.Predicted),
   new Key(Place.Timings, text("cache_n"), Place.None, Field.Reused),
 ];
+
+/** By place: its first key. The next place's is behind its last. */
+const FIRST_KEYS: StaticArray<i32> = firstKeys();
+
+function firstKeys(): StaticArray<i32> {
+  const first = new StaticArray<i32>(PLACES + 1);
+  for (let place = 0; place <= PLACES; place++) {
+    let at = 0;
+    while (at < KEYS.length && KEYS[at].place < place) at++;
+    first[place] = at;
+  }
+  return first;
+}
+
+/** Number of the key of this name that counts in this place, −1 for none. */
+export function findKey(place: Place, ptr: usize, len: i32): i32 {
+  const end = unchecked(FIRST_KEYS[place + 1]);
+  for (let i = unchecked(FIRST_KEYS[place]); i < end; i++) {
+    if (equalsText(ptr, len, unchecked(KEYS[i]).name)) return i;
+  }
+  return -1;
+}
