@@ -64,28 +64,27 @@ export class Answers {
       this.explain.respond(stream, false);
       return;
     }
-    const now = nowMs();
     const served = stream.served;
     const head = this.head;
     head.read();
     served.status = head.status;
     served.eventStream = head.isEventStream;
     const local = served.status >= 500 && !this.isFromUpstream();
-    const actual = local ? -1 : this.actualHost(now);
-    this.settle(stream, actual, now);
+    const actual = local ? -1 : this.actualHost();
+    this.settle(stream, actual);
     if (local) {
       this.countTries();
       if (served.slot >= 0 && this.isUpstreamsFault())
-        core.health.failed(served.slot, FailureCause.Connect, now);
+        core.health.failed(served.slot, FailureCause.Connect, nowMs());
     } else if (actual >= 0 && isPushBack(head)) {
       served.pushedBack = true;
-      pushBack(core.fleet.states, actual, <f64>head.retryAfterS, now);
+      pushBack(core.fleet.states, actual, <f64>head.retryAfterS, nowMs());
     } else if (actual >= 0 && served.status >= 500 && !served.retried) {
-      core.health.failed(actual, FailureCause.Answer, now);
+      core.health.failed(actual, FailureCause.Answer, nowMs());
     }
     if (actual >= 0 && head.orcaLen > 0) {
       const reports = this.reports;
-      if (reports) reports.carried(actual, head.orcaPtr, head.orcaLen, now);
+      if (reports) reports.carried(actual, head.orcaPtr, head.orcaLen, nowMs());
     }
     stream.phase = Phase.Answering;
     served.complete = endOfStream;
@@ -127,6 +126,7 @@ export class Answers {
     const served = stream.served;
     if (served.slot < 0 || served.left) return;
     served.left = true;
+    if (served.status > 0) core.fleet.hosts.touch(served.slot, now);
     if (!served.complete && this.wasReset()) {
       const begun = served.firstByteMs > 0;
       core.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
@@ -156,13 +156,14 @@ export class Answers {
   }
 
   /** Moves the request to the host that really served it, where that isn't the one it was counted on. */
-  private settle(stream: Stream, actual: i32, now: f64): void {
+  private settle(stream: Stream, actual: i32): void {
     const core = this.core;
     const served = stream.served;
     const d = stream.decision;
     const enforced = core.config.routing.mode == RoutingMode.Enforce && d.choice.count > 0;
     if (actual >= 0 && enforced && actual == served.slot) this.heed.followed();
     if (actual < 0 || actual == served.slot) return;
+    const now = nowMs();
     if (enforced) {
       served.fellBack = true;
       d.reason = Reason.Fallback;
@@ -199,13 +200,11 @@ export class Answers {
   }
 
   /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
-  private actualHost(now: f64): i32 {
+  private actualHost(): i32 {
     if (!getProperty(UPSTREAM_ADDRESS) || outLen == 0) return -1;
     const hosts = this.core.fleet.hosts;
     const slot = hosts.find(outPtr, outLen);
-    if (slot < 0) return hosts.add(outPtr, outLen, Source.Answers, now);
-    hosts.touch(slot, now);
-    return slot;
+    return slot >= 0 ? slot : hosts.add(outPtr, outLen, Source.Answers, nowMs());
   }
 
   /** How many hosts Envoy says that it tried, 0 if it doesn't; counts all but the first. */
