@@ -95,6 +95,11 @@ export class Learned {
   static setSamples(at: usize, v: u32): void {
     store<u32>(at + SAMPLES, v);
   }
+  /** When it was changed last, ms. */
+  @inline
+  static usedMs(at: usize): f64 {
+    return load<f64>(at + USED_MS);
+  }
   /** Learned bytes per token, 0 for none. */
   @inline
   static bytesPerToken(at: usize): f64 {

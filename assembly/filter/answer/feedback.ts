@@ -32,6 +32,8 @@ const GROW: f64 = 1.02;
 const NEWS_GAP_MS: f64 = 10;
 /** From this many samples on, a learned number is settled. */
 const SETTLED_SAMPLES: u32 = 64;
+/** … and changed at most once in this time by a worker, ms: reading and writing a shared value costs as much as a decision. */
+const SETTLED_GAP_MS: f64 = 2;
 /** What was learned long ago weighs as so many answers: less, and one odd answer would spoil it. */
 const FADED_SAMPLES: u32 = 4;
 const CAPACITY_FACTOR_MIN: f64 = 0.25;
@@ -45,11 +47,12 @@ export class Feedback {
 
   constructor(private core: Core) {}
 
-  /** Whether to leave this answer out: of what is settled, every fourth answer tells enough. */
-  private isSkipped(samples: u32): bool {
+  /** Whether to leave this answer out: of what is settled, every fourth answer tells enough, a little after the last. */
+  private isSkipped(samples: u32, learnedMs: f64, now: f64): bool {
     // A plain count would fall in step with hosts that take turns.
     this.counter = this.counter * 1664525 + 1013904223;
-    return samples > SETTLED_SAMPLES && this.counter >>> 30 != 0;
+    if (samples <= SETTLED_SAMPLES) return false;
+    return this.counter >>> 30 != 0 || now - learnedMs < SETTLED_GAP_MS;
   }
 
   /** Output tokens of an answer as far as it came: reported, else counted from its events, else as expected. */
@@ -72,7 +75,7 @@ export class Feedback {
       core.fleet.responses.note(usage.idHash, d.key);
     }
     const reportedCached = <f64>usage.cachedTokens;
-    if (reportedCached >= 0) core.stats.reportedCached.add(<i64>reportedCached);
+    if (reportedCached >= 0) core.stats.reportedCached.note(<i64>reportedCached);
     if (!core.config.cost.learn) return;
     const reportedPrompt = <f64>usage.promptTokens;
     if (d.complete && d.readable && reportedPrompt > 0) {
@@ -87,7 +90,7 @@ export class Feedback {
     const learned = this.core.fleet.learned;
     const key = ratioKey(d.modelHash, d.scriptBand);
     const seen = learned.find(key, now);
-    if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
+    if (seen != 0 && this.isSkipped(Learned.samples(seen), Learned.usedMs(seen), now)) return;
     const slot = learned.slotFor(key, now);
     this.core.stats.promptPrediction.note(d.promptTokens, reported);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
@@ -116,7 +119,7 @@ export class Feedback {
     const learned = this.core.fleet.learned;
     const key = outputKey(d);
     const seen = learned.find(key, now);
-    if (seen != 0 && this.isSkipped(Learned.samples(seen))) return;
+    if (seen != 0 && this.isSkipped(Learned.samples(seen), Learned.usedMs(seen), now)) return;
     const slot = learned.slotFor(key, now);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const record = learned.open(slot, key, now);
@@ -150,7 +153,7 @@ export class Feedback {
     const isTelling = d.cachedTokens >= TELLING_TOKENS && reportedCached >= 0;
     const missed = isTelling && reportedCached < d.cachedTokens * MISS_SHARE;
     const isNews = t.isOdd(core.config, before) && now - before.learnedMs >= NEWS_GAP_MS;
-    const isSkipped = this.isSkipped(settled);
+    const isSkipped = this.isSkipped(settled, before.learnedMs, now);
     // Noted of a fair sample: odd answers are all learned from, and would make misses look larger than they are.
     if (served.eventStream && !isSkipped) {
       const expectedMs = t.promisedTtftMs(core.config, before, d.prefillMs);
