@@ -99,6 +99,7 @@ export class Root extends RootContext {
       this.pipeline.proposals.settleAll(nowMs());
       this.pipeline.release.releaseAll(nowMs());
     }
+    this.core.stats.endTicks();
     return true;
   }
 
@@ -140,6 +141,7 @@ export class Root extends RootContext {
     const core = this.core;
     const stats = core.stats;
     const gaveUp = takeCasGaveUp();
+    stats.tell();
     if (core.tries > 0) stats.tries.add(core.tries);
     core.tries = 0;
     if (gaveUp > 0) stats.internalErrors.add(gaveUp);

@@ -8,6 +8,8 @@ import { Prediction } from "./prediction";
  * `stats_tags` turn into Prometheus labels: `warmroute.decisions_total.reason.session` → `warmroute_decisions_total{reason="session"}`.
  */
 export class Stats {
+  /** While a worker has more streams than this open, what its requests count is told at ticks, not at the end of each. */
+  private fewStreams: i32 = 4;
   private decisions: StaticArray<Counter> = new StaticArray<Counter>(REASONS);
   private rejections: StaticArray<Counter> = new StaticArray<Counter>(REASONS);
   readonly scrapes: Counter = zero("scrapes_total");
@@ -55,7 +57,7 @@ export class Stats {
   /** Of streamed answers, from the end of the request's body to the first byte, the wait here included, ms. */
   readonly ttft: Histogram = Histogram.define("warmroute.ttft_ms");
   readonly queueWait: Histogram = Histogram.define("warmroute.queue_wait_ms");
-  /** Microseconds from the end of a body to its decision. */
+  /** Microseconds from the end of a body to its decision, of one decision in eight. */
   readonly decisionTime: Histogram = Histogram.define("warmroute.decision_us");
 
   constructor() {
@@ -76,9 +78,28 @@ export class Stats {
     this.queueLength.add(0);
   }
 
-  /** Counts an inference request by what became of it. */
+  /** Counts an inference request by what became of it; `tell` follows. */
   decided(reason: i32): void {
-    if (reason >= 0 && reason < REASONS) unchecked(this.decisions[reason]).add(1);
+    if (reason >= 0 && reason < REASONS) unchecked(this.decisions[reason]).note(1);
+  }
+
+  /** A request is over, and what it counts noted. @param open streams of this worker, itself included */
+  ended(open: i32): void {
+    if (open <= this.fewStreams) this.tell();
+  }
+
+  /** No tick comes any more: what ends from now on is told at once. */
+  endTicks(): void {
+    this.fewStreams = i32.MAX_VALUE;
+    this.tell();
+  }
+
+  /** Tells Envoy what requests counted: at ticks, too. */
+  tell(): void {
+    for (let reason = 0; reason < REASONS; reason++) unchecked(this.decisions[reason]).tell();
+    this.promptTokens.tell();
+    this.expectedCached.tell();
+    this.reportedCached.tell();
   }
 
   /** Counts a message that changed nothing, by what is wrong with it. */

@@ -1,4 +1,5 @@
 import { Text, text, writeF64, writeHex16, writeU64 } from "../../bytes";
+import { streams } from "../../host/contexts";
 import { HeaderMap, setHeader } from "../../host/headers";
 import { path, setProperty } from "../../host/properties";
 import { Reason, REASONS, reasonName } from "../../policy/reason";
@@ -77,8 +78,9 @@ export class Explain {
     const stats = this.core.stats;
     const d = stream.decision;
     stats.decided(d.reason);
-    if (d.promptTokens > 0) stats.promptTokens.add(<i64>d.promptTokens);
-    if (d.cachedTokens > 0) stats.expectedCached.add(<i64>d.cachedTokens);
+    if (d.promptTokens > 0) stats.promptTokens.note(<i64>d.promptTokens);
+    if (d.cachedTokens > 0) stats.expectedCached.note(<i64>d.cachedTokens);
+    stats.ended(streams.count);
     if (!this.core.config.accessLogFields) return;
     this.toHeaders = false;
     this.tell(stream, stream.served.status > 0);
