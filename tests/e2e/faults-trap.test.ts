@@ -17,6 +17,7 @@ import {
   wait,
 } from "./faults.ts";
 import { inParallel, post } from "./harness.ts";
+import { WatchedListener } from "./listener.ts";
 import { errorsOf, type Outcome, Traffic } from "./traffic.ts";
 
 const TRAP_WASM = join(ROOT, "build", "tests", "trap.wasm");
@@ -120,12 +121,13 @@ $1      mutations: [{ remove: x-gateway-destination-endpoint }]
   );
 
 for (const place of ["request body", "response headers", "tick"]) {
-  test(`fail_open: a trap at ${place} loses and cuts nothing, and Envoy chooses from then on`, async () => {
+  test(`fail_open: a trap at ${place} loses and cuts nothing; Envoy chooses until the listener is updated`, async () => {
     const fleet = await servers(3);
+    const listener = new WatchedListener();
     const envoy = await shipped(
       fleet.addresses,
       {},
-      { workers: 1, wasm: TRAP_WASM, edit: failOpen },
+      { workers: 1, wasm: TRAP_WASM, edit: (yaml) => listener.edit(failOpen(yaml)) },
     );
     const traffic = new Traffic(envoy.port, { clients: 12, tokens: 40, pauseMs: 20 });
     await until("traffic", () => traffic.outcomes.length > 20);
@@ -151,5 +153,8 @@ for (const place of ["request body", "response headers", "tick"]) {
       seen.add(String(headers["x-served-by"]));
     });
     assert.ok(seen.size > 1, `all 32 went to ${[...seen]}`);
+    // Any change will do.
+    listener.replace(/"stale_after_ms":1500/, '"stale_after_ms":1600');
+    await until("the filter's return", async () => (await listed(envoy)).length === 3);
   });
 }
