@@ -36,7 +36,10 @@ before(async () => {
   if (!built.ok) throw new Error(built.message);
   servers = await startServers(4, { chunkTokens: 8 });
   peerPorts = await freePorts(GATEWAYS);
-  gateways = await Promise.all(peerPorts.map((_, index) => start(index)));
+  // All of them have started, or failed to, before the first failure is told: what has started is stopped.
+  const started = await Promise.allSettled(peerPorts.map((_, index) => start(index)));
+  gateways = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  for (const each of started) if (each.status === "rejected") throw each.reason;
 });
 
 after(async () => {
