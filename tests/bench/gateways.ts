@@ -1,4 +1,4 @@
-/** What a message between gateways costs: `node tools/run.mjs tests/bench/gateways.ts [--seconds N] [--rate R]`. */
+/** What a message between gateways costs: `npm run bench -- gateways [--seconds N] [--rate R]`. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -11,6 +11,7 @@ import { configuration } from "../e2e/harness.ts";
 import { startSinks } from "../e2e/sink.ts";
 
 const { values } = parseArgs({
+  allowPositionals: true,
   options: {
     seconds: { type: "string", default: "10" },
     rate: { type: "string", default: "150" },

@@ -13,6 +13,10 @@ import { installPeer, peerContenders } from "./peers.ts";
 import { type Measured, rowsOf, settingName, tableOf } from "./report.ts";
 import { loadGeneratorMissing } from "./wrk.ts";
 
+if (process.argv[2] === "gateways") {
+  await import("./gateways.ts");
+  process.exit();
+}
 const options = readOptions(process.argv.slice(2));
 const missing = loadGeneratorMissing();
 if (missing !== undefined || availableParallelism() < 2 || process.platform !== "linux") {

@@ -16,7 +16,9 @@ const USAGE = `npm run bench -- [options]
   --config JSON          further plugin configuration of warmroute
   --variant NAME=JSON    warmroute once more, with this laid over --config; as often as wanted
   --seed 1               of the bodies
-  --json FILE            the figures`;
+  --json FILE            the figures
+npm run bench -- gateways [--seconds 10] [--rate 150]
+  what a message between gateways costs, and a gateway of several per request`;
 
 export interface Options {
   bodyBytes: number[];
