@@ -17,7 +17,7 @@ export class Ticket {
   queuedMs: f64 = 0;
   /** The client's own deadline, ms; Infinity for none. */
   deadlineMs: f64 = Infinity;
-  /** From when on it takes any server, ms. */
+  /** Heavy: from when on it takes any server, ms. */
   freeMs: f64 = 0;
   /** When it is given up, ms. */
   expiresMs: f64 = Infinity;

@@ -10,8 +10,9 @@ export class Overview {
   busiestWaiting: f64 = 0;
   busiestKv: f64 = 0;
   busiestGpu: f64 = 0;
-  /** Own requests in flight per host. */
+  /** Own requests in flight per host; those of others that are known to run there, too. */
   meanInFlight: f64 = 0;
+  meanBatch: f64 = 0;
   /** Requests at the hosts that report: own ones, and those of others. */
   ownReported: f64 = 0;
   othersReported: f64 = 0;
@@ -30,6 +31,7 @@ export class Overview {
     let inFlight: f64 = 0;
     let own: f64 = 0;
     let others: f64 = 0;
+    let othersRunning: f64 = 0;
     let pendingMs: f64 = Infinity;
     let load: f64 = Infinity;
     let prefillFactor: f64 = Infinity;
@@ -56,6 +58,7 @@ export class Overview {
       kv = most(kv, kvHere * weight);
       gpu = most(gpu, gpuHere * weight);
       if (isNaN(runningHere)) continue;
+      othersRunning += runningHere * fresh;
       others += runningHere + or0(waitingHere);
       own += ownHere;
     }
@@ -65,6 +68,7 @@ export class Overview {
     this.busiestKv = kv * asked;
     this.busiestGpu = gpu * asked;
     this.meanInFlight = usable > 0 ? inFlight / usable : 0;
+    this.meanBatch = usable > 0 ? (inFlight + othersRunning) / usable : 0;
     this.ownReported = own;
     this.othersReported = others;
     this.leastPendingMs = pendingMs;

@@ -10,9 +10,17 @@ const BATCH_MAX: f64 = 256;
 /**
  * What a ms is worth by which the answer takes longer once it has begun, beside a ms of waiting for it to begin. Counted in full,
  * short prompts left servers with many answers under way for those with long prompts before them (heavy-light at 0.9 of
- * saturation, eight seeds: TTFT p90 765 ms, and p99 of the light ones 1,100, against 527 and 732 at 0.4).
+ * saturation, eight seeds: TTFT p90 765 ms, and p99 of the light ones 1,100, against 527 and 732 at 0.4). Since heavy prompts are kept
+ * from spreading, with 0.4 / 0.1 p90 is 473 / 385 (seeds 1, 4), of agents 5,282 / 5,062, of tool agents 3,324 / 3,334.
+ * What is between loads adapters elsewhere in time (tests/filter/discovery).
  */
-const DECODE_WEIGHT: f64 = 0.4;
+const DECODE_WEIGHT: f64 = 0.2;
+/**
+ * Others wait for a prompt in proportion to the batch: in this share by the server's own, for the rest by the fleet's mean. By the own one alone light
+ * prompts crowd where a heavy one has just ended and few answers are under way (heavy-light, seeds 1, 4: p90 318 and 611 ms; at 0.5 222 and
+ * 551); by the mean alone a server that was slow for a while isn't tried again (tests/filter/learning).
+ */
+const OWN_BATCH: f64 = 0.5;
 /** A reported waiting request is at least of this size, whatever this gateway's own are like: tokens. */
 export const WAITING_TOKENS: f64 = 256;
 
@@ -45,6 +53,7 @@ export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): v
   // A prefix that many conversations share pays its prefill once per host: only this request's part of that counts.
   const othersShare = 1 - 1 / (1 + r.forks);
   const evictionWeight = w.eviction * r.reuseShare;
+  const fleetBatch = (1 - OWN_BATCH) * o.meanBatch;
 
   for (let slot = 0; slot < c.count; slot++) {
     if (!unchecked(c.usable[slot])) continue;
@@ -67,7 +76,7 @@ export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): v
     const decodeFactor = Math.max(unchecked(c.decodeFactor[slot]), PRICED_FACTOR_MIN);
     const decodeMs =
       outputTokens * stepMs(w.decodeStepMs, w.decodeMsPerSequence, batch + 1, decodeFactor);
-    const othersMs = w.othersWait * prefillMs * batch;
+    const othersMs = w.othersWait * prefillMs * (OWN_BATCH * batch + fleetBatch);
     const evictionMs = evictionWeight * unchecked(c.fill[slot]) * countedMs;
     const pressure = Math.max(
       w.kvPressure * fade(unchecked(c.kvUsage[slot]), o.busiestKv, fresh),

@@ -97,12 +97,13 @@ export function orderOf(
 export function learned(
   admission: Record<string, unknown> = {},
   options: GatewayOptions = {},
+  servers = 2,
 ): Gateway {
-  const names = hostNames(2);
+  const names = hostNames(servers);
   const gateway = new Gateway(names, { ...options, config: { admission, ...options.config } });
   const isUnknown = (host: string) => !(recordOf(gateway, host).prefillFactor > 0);
   for (let round = 0; round < 20 && (round === 0 || names.some(isUnknown)); round++) {
-    const sent = [1, 2].map(() => gateway.send(chat(prose(40_000, random(nextSeed())))));
+    const sent = names.map(() => gateway.send(chat(prose(40_000, random(nextSeed())))));
     gateway.host.advance(560);
     for (const exchange of sent.filter(isSent)) exchange.answer({ promptTokens: 10_000 });
     gateway.host.advance(100);

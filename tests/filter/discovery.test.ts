@@ -218,7 +218,7 @@ test("a loaded adapter is preferred, elsewhere it can be loaded, another base mo
   assert.equal(tally(targets).get(a), 30);
   // Loading it is worth it once there is enough to do.
   const open = Array.from(
-    { length: 90 },
+    { length: 180 },
     (_, i) => gateway.send(chat(`open ${i * 7919}`, { model: "chess" })).target,
   );
   const counts = tally(open);

@@ -9,8 +9,8 @@ import { Phase, Stream } from "../stream";
 import { CURRENT_MS } from "./turn";
 import { Waiting } from "./waiting";
 
-/** Heavy prompts wait for the server that was cheapest for them for this share of their time, then for any. */
-const BOUND_SHARE: f64 = 0.5;
+/** Heavy prompts are kept for the sake of light ones for this share of their time, then they take any server. */
+const KEPT_SHARE: f64 = 0.5;
 
 /** Now, later or no: what becomes of a request that comes. */
 export class Judge {
@@ -33,7 +33,7 @@ export class Judge {
     const decider = core.decider;
     const slot = d.choice.slots[0];
     const isFull = !decider.hasRoom(slot);
-    const hasRoom = !isFull && !decider.isCongested;
+    const hasRoom = !isFull && !decider.isCongested && !d.isKept;
     const isIdle = hasRoom && decider.isIdle(slot);
     const fleet = core.fleet;
     const isHeld = fleet.inFlight.held() > 0 || fleet.peerLoads.isHolding(CURRENT_MS, now);
@@ -63,7 +63,7 @@ export class Judge {
     if (waiting.queue.length == 0) waiting.drain.begin(now);
     ticket.queuedMs = now;
     ticket.expiresMs = Math.min(now + <f64>core.config.admission.queueTimeoutMs, ticket.deadlineMs);
-    ticket.freeMs = now + (ticket.expiresMs - now) * BOUND_SHARE;
+    ticket.freeMs = now + (ticket.expiresMs - now) * KEPT_SHARE;
     waiting.queue.add(ticket);
     if (waiting.queue.length == 1) waiting.turn.note(waiting.queue, now);
     waiting.places.added(ticket, now);

@@ -76,10 +76,12 @@ export class Release {
         continue;
       }
       const d = stream.decision;
-      if (now >= ticket.freeMs) d.boundSlot = -1;
+      if (now >= ticket.freeMs) d.isFree = true;
       decider.decideAgain(d, now);
       const isHost = d.choice.count > 0;
-      if (waiting.isOn && isHost && (decider.isCongested || !decider.hasRoom(d.choice.slots[0]))) {
+      const isRoomFor =
+        isHost && !d.isKept && !decider.isCongested && decider.hasRoom(d.choice.slots[0]);
+      if (waiting.isOn && isHost && !isRoomFor) {
         queue.refuse(ticket);
         continue;
       }

@@ -45,7 +45,7 @@ export class Decider {
   private reuseShare: f64 = 0;
   /** Spreads what has no key; also picks which ancestors are renewed. */
   private counter: u64 = 0;
-  private rooms: HeavyRoom = new HeavyRoom();
+  private rooms: HeavyRoom;
   private openings: Openings;
   private congested: bool = false;
   private others: Others = new Others();
@@ -68,6 +68,7 @@ export class Decider {
     const view = new View(config, fleet, health);
     this.view = view;
     this.openings = new Openings(config, fleet, view);
+    this.rooms = new HeavyRoom(config, view);
     this.renewals = new Renewals(fleet, view);
     this.identity = new Identity(config, fleet);
     const cost = config.cost;
@@ -94,7 +95,9 @@ export class Decider {
     this.identity.estimate(d, nowMs);
     this.choose(d, reader, nowMs);
     if (d.choice.count == 0) return;
-    this.learnMeans(Math.max(d.promptTokens - d.cachedTokens, 0), d.cachedTokens);
+    const uncachedTokens = Math.max(d.promptTokens - d.cachedTokens, 0);
+    this.learnMeans(uncachedTokens, d.cachedTokens);
+    this.rooms.noteWork(uncachedTokens, d.workMs(this.config.cost.decodeMsPerSequence));
   }
 
   /** Sets what share of the other gateways is not heard, 0..1: so much of a new conversation's home is left. */
@@ -145,7 +148,7 @@ export class Decider {
 
   /** Draws conclusions from what came: at ticks. */
   tick(nowMs: f64): void {
-    this.rooms.learn(<f64>this.config.admission.heavyPromptTokens);
+    this.rooms.learn();
     if (Math.abs(nowMs - this.enteredMs) >= RENEWALS_MS) {
       this.enteredMs = nowMs;
       this.renewals.enter();
@@ -191,7 +194,7 @@ export class Decider {
     this.weights.agreement = missing > 0 ? missing * this.others.agreement(overview) : 0;
     price(this.candidates, overview, r, this.weights);
     this.congested = this.openings.areNone(this.candidates, nowMs);
-    if (this.view.isCrowded) this.rooms.keep(this.candidates, d, this.view);
+    this.rooms.keep(this.candidates, d, usable);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);
   }

@@ -75,10 +75,10 @@ export class Decision {
   /** Cost on the next best host, NaN if there is none. */
   nextCostMs: f64 = NaN;
   queuedMs: f64 = 0;
-  /** What it needs computed is heavy; told apart only where some server is short of room. */
+  /** What it needs computed is heavy; as heavy it is kept for now, whatever room there is; it has been for long enough. */
   isHeavy: bool = false;
-  /** Host that it waits for, while it is to wait for that one; −1 for none. */
-  boundSlot: i32 = -1;
+  isKept: bool = false;
+  isFree: bool = false;
   /** Learned factors that the prediction used. */
   batch: f64 = 0;
 
@@ -128,7 +128,8 @@ export class Decision {
     this.nextCostMs = NaN;
     this.queuedMs = 0;
     this.isHeavy = false;
-    this.boundSlot = -1;
+    this.isKept = false;
+    this.isFree = false;
     this.batch = 0;
   }
 }

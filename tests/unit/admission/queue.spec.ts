@@ -225,15 +225,42 @@ describe("heavy", () => {
   it("is a clear minority, else nobody", () => {
     const mixed = new Heavy();
     for (let i = 0; i < 200; i++) mixed.note(i % 20 == 0 ? 50000 : 300);
-    mixed.learn();
+    mixed.learn(0);
     expect(mixed.fromTokens >= 4096 && mixed.fromTokens < 50000).toBe(true);
     const alike = new Heavy();
     for (let i = 0; i < 200; i++) alike.note(50000);
-    alike.learn();
+    alike.learn(0);
     expect(alike.fromTokens > 150000).toBe(true);
     const few = new Heavy();
-    for (let i = 0; i < 50; i++) few.note(i % 10 == 0 ? 50000 : 300);
-    few.learn();
+    for (let i = 0; i < 15; i++) few.note(i % 10 == 0 ? 50000 : 300);
+    few.learn(0);
     expect(few.fromTokens).toBe(Infinity);
+    few.learn(5000);
+    expect(few.fromTokens).toBe(5000);
+  });
+
+  it("is told apart from light, though every sixth prompt is", () => {
+    const many = new Heavy();
+    for (let i = 0; i < 200; i++) many.note(i % 6 == 0 ? 20000 + i * 100 : 300);
+    many.learn(0);
+    expect(many.fromTokens).toBe(4096);
+  });
+
+  it("leaves servers to light ones by their share of the work, and never more than heavy_share says", () => {
+    const heavy = new Heavy();
+    heavy.learn(5000);
+    expect(heavy.keptServers(8, 0.5)).toBe(0);
+    // 11 light ones of 60 ms and a heavy one of 1,600: 29 % of the work, 1.25 times of which is 2.9 of 8 servers.
+    for (let i = 0; i < 1200; i++)
+      heavy.noteWork(i % 12 == 0 ? 25000 : 600, i % 12 == 0 ? 1600 : 60);
+    expect(heavy.keptServers(8, 0.5)).toBe(3);
+    expect(heavy.keptServers(8, 0.75)).toBe(2);
+    expect(heavy.keptServers(1, 0.5)).toBe(0);
+    expect(heavy.keptServers(8, 1)).toBe(0);
+    // Hardly anything but heavy ones any more: then all servers work.
+    for (let i = 0; i < 3000; i++) heavy.noteWork(25000, 1600);
+    expect(heavy.keptServers(8, 0.5)).toBe(0);
+    for (let i = 0; i < 5000; i++) heavy.noteWork(600, 60);
+    expect(heavy.keptServers(8, 0.5)).toBe(4);
   });
 });

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
+import { chat, type Exchange, type Gateway } from "./gateway.ts";
+import { prose, random } from "./lab.ts";
+
+/** A prompt of some 40,000 tokens, 2.2 s of prefill. */
+const heavy = (gateway: Gateway): Exchange =>
+  gateway.send(chat(prose(160_000, random(nextSeed())), { stream: true }));
+
+/** What is learned of the servers' speed comes from prompts of 10,000 tokens, so below this all work was light ones'. */
+const LIGHT_BEFORE = { heavy_prompt_tokens: 12_000 };
+
+function firstToken({ stream, target }: Exchange): void {
+  stream.upstreamAddress = target;
+  stream.responseHeaders([
+    [":status", "200"],
+    ["content-type", "text/event-stream"],
+  ]);
+  stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
+}
+
+test("heavy prompts leave half of the servers to light ones, which go there at once", () => {
+  const gateway = learned(LIGHT_BEFORE, {}, 4);
+  const heavies = [1, 2, 3].map(() => heavy(gateway));
+  assert.deepEqual(heavies.map(isSent), [true, true, false]);
+  const [first, second, third] = heavies as [Exchange, Exchange, Exchange];
+  assert.notEqual(first.target, second.target);
+  const lights = [1, 2].map(() => {
+    const light = gateway.send(question());
+    gateway.host.advance(20);
+    return light;
+  });
+  for (const light of lights) {
+    assert.ok(isSent(light));
+    assert.ok(light.target !== first.target && light.target !== second.target);
+    light.answer();
+  }
+  gateway.host.advance(300);
+  assert.ok(isHeld(third), "though two servers have nothing to do");
+  firstToken(second);
+  gateway.host.advance(300);
+  assert.ok(isSent(third));
+});
+
+test("a heavy prompt that was kept for half of its time takes any server", () => {
+  const gateway = learned({ ...LIGHT_BEFORE, queue_timeout_ms: 2000 }, {}, 4);
+  const [first, second, third] = [1, 2, 3].map(() => heavy(gateway)) as [
+    Exchange,
+    Exchange,
+    Exchange,
+  ];
+  gateway.host.advance(950);
+  assert.ok(isHeld(third));
+  gateway.host.advance(100);
+  assert.ok(isSent(third));
+  assert.ok(third.target !== first.target && third.target !== second.target);
+});
+
+test("nobody is refused for the sake of light ones: without a place in the queue a heavy prompt goes", () => {
+  const gateway = learned({ ...LIGHT_BEFORE, queue_limit: 1 }, {}, 4);
+  const heavies = [1, 2, 3, 4].map(() => heavy(gateway));
+  assert.deepEqual(heavies.map(isSent), [true, true, false, true]);
+});
+
+test("where all are heavy all servers work, one prompt on each", () => {
+  const gateway = learned({ heavy_prompt_tokens: 5000 }, {}, 4);
+  const heavies = [1, 2, 3, 4, 5].map(() => heavy(gateway));
+  assert.deepEqual(heavies.map(isSent), [true, true, true, true, false]);
+  assert.equal(new Set(heavies.slice(0, 4).map(({ target }) => target)).size, 4);
+});
+
+test("heavy_share: 1 keeps nothing for light ones", () => {
+  const gateway = learned({ ...LIGHT_BEFORE, heavy_share: 1 }, {}, 4);
+  const heavies = [1, 2, 3, 4, 5].map(() => heavy(gateway));
+  assert.deepEqual(heavies.map(isSent), [true, true, true, true, false]);
+});
