@@ -8,8 +8,12 @@ import { prose, random } from "./lab.ts";
 const heavy = (gateway: Gateway): Exchange =>
   gateway.send(chat(prose(160_000, random(nextSeed())), { stream: true }));
 
-/** What is learned of the servers' speed comes from prompts of 10,000 tokens, so below this all work was light ones'. */
-const LIGHT_BEFORE = { heavy_prompt_tokens: 12_000 };
+/** Four servers that had light prompts only: those from which their speed was learned have 10,000 tokens. */
+function lightBefore(admission: Record<string, unknown> = {}): Gateway {
+  const gateway = learned({ heavy_prompt_tokens: 12_000, ...admission }, {}, 4);
+  for (let i = 0; i < 200; i++) gateway.send(question()).answer();
+  return gateway;
+}
 
 function firstToken({ stream, target }: Exchange): void {
   stream.upstreamAddress = target;
@@ -21,7 +25,7 @@ function firstToken({ stream, target }: Exchange): void {
 }
 
 test("heavy prompts leave half of the servers to light ones, which go there at once", () => {
-  const gateway = learned(LIGHT_BEFORE, {}, 4);
+  const gateway = lightBefore();
   const heavies = [1, 2, 3].map(() => heavy(gateway));
   assert.deepEqual(heavies.map(isSent), [true, true, false]);
   const [first, second, third] = heavies as [Exchange, Exchange, Exchange];
@@ -44,7 +48,7 @@ test("heavy prompts leave half of the servers to light ones, which go there at o
 });
 
 test("a heavy prompt that was kept for half of its time takes any server", () => {
-  const gateway = learned({ ...LIGHT_BEFORE, queue_timeout_ms: 2000 }, {}, 4);
+  const gateway = lightBefore({ queue_timeout_ms: 2000 });
   const [first, second, third] = [1, 2, 3].map(() => heavy(gateway)) as [
     Exchange,
     Exchange,
@@ -58,7 +62,7 @@ test("a heavy prompt that was kept for half of its time takes any server", () =>
 });
 
 test("nobody is refused for the sake of light ones: without a place in the queue a heavy prompt goes", () => {
-  const gateway = learned({ ...LIGHT_BEFORE, queue_limit: 1 }, {}, 4);
+  const gateway = lightBefore({ queue_limit: 1 });
   const heavies = [1, 2, 3, 4].map(() => heavy(gateway));
   assert.deepEqual(heavies.map(isSent), [true, true, false, true]);
 });
@@ -71,7 +75,7 @@ test("where all are heavy all servers work, one prompt on each", () => {
 });
 
 test("heavy_share: 1 keeps nothing for light ones", () => {
-  const gateway = learned({ ...LIGHT_BEFORE, heavy_share: 1 }, {}, 4);
+  const gateway = lightBefore({ heavy_share: 1 });
   const heavies = [1, 2, 3, 4, 5].map(() => heavy(gateway));
   assert.deepEqual(heavies.map(isSent), [true, true, true, true, false]);
 });

@@ -30,10 +30,7 @@ export class Openings {
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot]) || unchecked(c.room[slot]) == Room.None) continue;
       if (!this.view.isLearned(slot)) return false;
-      if (this.isDecoding(c, slot, nowMs)) continue;
-      // Whoever comes waits for the step that is under way: to be there when it ends costs nothing, to come after it a whole one more
-      // (heavy-light, seed 4: light p98 418 ms without this, 379 with it).
-      if (unchecked(c.pendingMs[slot]) <= limitMs + this.stepMs(c, slot)) return false;
+      if (unchecked(c.pendingMs[slot]) <= limitMs && !this.isDecoding(c, slot, nowMs)) return false;
     }
     return true;
   }
@@ -70,20 +67,14 @@ export class Openings {
   /** Whether a host has yet to give its answers their tokens after a long prefill. */
   private isDecoding(c: Candidates, slot: i32, nowMs: f64): bool {
     const inFlight = this.fleet.inFlight;
-    const ownStepMs = this.stepMs(c, slot);
-    if (ownStepMs == 0) return false;
+    const decoding = <f64>inFlight.totalDecoding(slot);
+    if (decoding == 0) return false;
+    const cost = this.config.cost;
+    const factor = unchecked(c.decodeFactor[slot]);
+    const ownStepMs = stepMs(cost.decodeStepMs, cost.decodeMsPerSequence, decoding, factor);
     const goalMs = <f64>this.config.admission.tpotMs;
     const gapMs = decodeGapMs(inFlight.lastPrefillMs(slot), ownStepMs, goalMs);
     const sinceMs = nowMs - inFlight.newestMs(slot);
     return sinceMs >= 0 && sinceMs < gapMs;
-  }
-
-  /** A step of a host that only decodes, ms; 0 where nothing does. */
-  private stepMs(c: Candidates, slot: i32): f64 {
-    const decoding = <f64>this.fleet.inFlight.totalDecoding(slot);
-    if (decoding == 0) return 0;
-    const cost = this.config.cost;
-    const factor = unchecked(c.decodeFactor[slot]);
-    return stepMs(cost.decodeStepMs, cost.decodeMsPerSequence, decoding, factor);
   }
 }
