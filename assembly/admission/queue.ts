@@ -2,8 +2,8 @@ import { Shares } from "./shares";
 import { Ticket } from "./ticket";
 
 /**
- * Work that each request has besides what is predicted, ms: of two tiny ones the older goes first. With 60 light prompts pass each other
- * less (heavy-light, seeds 1, 4), but Azure's p50 and p90 are 1.16 and 1.07 times as long (first half at 0.9).
+ * Work that each request has besides what is predicted, ms: of two tiny ones the older goes first. With 60 light prompts pass
+ * each other less (heavy-light, seeds 1, 4), but Azure's p50 and p90 are 1.16 and 1.07 times as long (first half at 0.9).
  */
 const LEAST_WORK_MS: f64 = 10;
 /** Waiting for so long counts double, ms. */

@@ -10,15 +10,16 @@ const BATCH_MAX: f64 = 256;
 /**
  * What a ms is worth by which the answer takes longer once it has begun, beside a ms of waiting for it to begin. Counted in full,
  * short prompts left servers with many answers under way for those with long prompts before them (heavy-light at 0.9 of
- * saturation, eight seeds: TTFT p90 765 ms, and p99 of the light ones 1,100, against 527 and 732 at 0.4). Since heavy prompts are kept
- * from spreading, with 0.4 / 0.1 p90 is 473 / 385 (seeds 1, 4), of agents 5,282 / 5,062, of tool agents 3,324 / 3,334.
+ * saturation, eight seeds: TTFT p90 765 ms, and p99 of the light ones 1,100, against 527 and 732 at 0.4). Since heavy prompts
+ * are kept from spreading, with 0.4 / 0.1 p90 is 473 / 385 (seeds 1, 4), of agents 5,282 / 5,062, of tool agents 3,324 / 3,334.
  * What is between loads adapters elsewhere in time (tests/filter/discovery).
  */
 const DECODE_WEIGHT: f64 = 0.2;
 /**
- * Others wait for a prompt in proportion to the batch: in this share by the server's own, for the rest by the fleet's mean. By the own one alone light
- * prompts crowd where a heavy one has just ended and few answers are under way (heavy-light, seeds 1, 4: p90 318 and 611 ms; at 0.5 222 and
- * 551); by the mean alone a server that was slow for a while isn't tried again (tests/filter/learning).
+ * Others wait for a prompt in proportion to the batch: in this share by the server's own, for the rest by the fleet's mean. By
+ * the own one alone light prompts crowd where a heavy one has just ended and few answers are under way (heavy-light, seeds 1, 4:
+ * p90 318 and 611 ms; at 0.5 222 and 551); by the mean alone a server that was slow for a while isn't tried again
+ * (tests/filter/learning).
  */
 const OWN_BATCH: f64 = 0.5;
 /** A reported waiting request is at least of this size, whatever this gateway's own are like: tokens. */

@@ -48,9 +48,10 @@ export class HeavyRoom {
   }
 
   /**
-   * Whether a heavy prompt is kept: where it is cheapest it can't begin, or there would be too few servers left. It doesn't go where
-   * it can begin though that is dearer: what it would have to compute anew, or whom it would make wait, costs more (heavy-light, seeds 1, 4:
-   * p90 147 and 466 ms; 222 and 552 where it goes wherever it can begin unless a cache elsewhere gives the first token sooner).
+   * Whether a heavy prompt is kept: where it is cheapest it can't begin, or there would be too few servers left. It doesn't go
+   * where it can begin though that is dearer: what it would have to compute anew, or whom it would make wait, costs more
+   * (heavy-light, seeds 1, 4: p90 147 and 466 ms; 222 and 552 where it goes wherever it can begin unless a cache elsewhere
+   * gives the first token sooner).
    */
   private isKept(c: Candidates, usable: i32): bool {
     const admission = this.config.admission;
