@@ -240,7 +240,7 @@ export class Admission {
   tenantHeader: Text = text("");
   /** A prompt is heavy from here: tokens, 1..100000000; 0 = learned (null or absent, the default). */
   heavyPromptTokens: i32 = 0;
-  /** Share of a server that heavy prompts may use: 0.01..1, default 0.5. */
+  /** Share of the servers, and of each one's room, that heavy prompts may use whatever light ones need: 0.01..1, default 0.5. */
   heavyShare: f64 = 0.5;
 }
 
