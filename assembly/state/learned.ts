@@ -59,7 +59,7 @@ export class Learned {
       const slot = slotOf(key, way);
       const at = this.records[slot].bytes;
       if (load<u64>(at + KEY) == key) return slot;
-      const usedMs = Learned.samples(at) == 0 ? 0 : load<f64>(at + USED_MS);
+      const usedMs = Learned.samples(at) == 0 ? 0 : Learned.usedMs(at);
       if (usedMs < oldestMs) {
         oldestMs = usedMs;
         oldest = slot;

@@ -107,7 +107,7 @@ export class PeerLoads {
     const record = unchecked(this.records[index]);
     if (record.size == 0 || PeerView.held(record.bytes) == 0) return 0;
     if (!PeerView.isMeasured(record.bytes, nowMs)) return 0;
-    return Math.abs(nowMs - PeerView.heardMs(record.bytes)) <= withinMs ? record.bytes : 0;
+    return nowMs - PeerView.heardMs(record.bytes) <= withinMs ? record.bytes : 0;
   }
 
   /** Whether another gateway holds requests, as of what it said within so many ms. */
@@ -136,7 +136,7 @@ export class PeerLoads {
   lowerThanOwn(index: i32, withinMs: f64, nowMs: f64): usize {
     const record = unchecked(this.records[index]);
     if (record.size == 0 || PeerView.gateway(record.bytes) >= this.name) return 0;
-    return Math.abs(nowMs - PeerView.heardMs(record.bytes)) <= withinMs ? record.bytes : 0;
+    return nowMs - PeerView.heardMs(record.bytes) <= withinMs ? record.bytes : 0;
   }
 
   /** Reads what is new, and drops what is too old: at ticks. */

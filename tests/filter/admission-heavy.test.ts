@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
+import { firstToken, isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
 import { chat, type Exchange, type Gateway } from "./gateway.ts";
 import { prose, random } from "./lab.ts";
 
@@ -13,15 +13,6 @@ function lightBefore(admission: Record<string, unknown> = {}): Gateway {
   const gateway = learned({ heavy_prompt_tokens: 12_000, ...admission }, {}, 4);
   for (let i = 0; i < 200; i++) gateway.send(question()).answer();
   return gateway;
-}
-
-function firstToken({ stream, target }: Exchange): void {
-  stream.upstreamAddress = target;
-  stream.responseHeaders([
-    [":status", "200"],
-    ["content-type", "text/event-stream"],
-  ]);
-  stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
 }
 
 test("heavy prompts leave half of the servers to light ones, which go there at once", () => {

@@ -1,19 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
+import { firstToken, isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
 import { chat, type Exchange } from "./gateway.ts";
 import { prose, random } from "./lab.ts";
 
 const streamed = (bytes: number) => chat(prose(bytes, random(nextSeed())), { stream: true });
-
-function firstToken({ stream, target }: Exchange): void {
-  stream.upstreamAddress = target;
-  stream.responseHeaders([
-    [":status", "200"],
-    ["content-type", "text/event-stream"],
-  ]);
-  stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
-}
 
 test("after a long prefill a server decodes for a while before it gets a held request", () => {
   // Prefills of some 550 ms: by the formula of admission/pace.ts 5 steps for 100 ms a token, as long as steps were learned to be.

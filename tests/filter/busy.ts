@@ -67,6 +67,16 @@ export const isHeld = (exchange: Exchange) =>
 export const status = ({ stream }: Exchange) => stream.localReply?.status;
 export const details = ({ stream }: Exchange) => stream.localReply?.details;
 
+/** The answer to a request begins where it was sent. */
+export function firstToken({ stream, target }: Exchange): void {
+  stream.upstreamAddress = target;
+  stream.responseHeaders([
+    [":status", "200"],
+    ["content-type", "text/event-stream"],
+  ]);
+  stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
+}
+
 let serial = 0;
 /** Another seed each time, so that no two prompts are alike. */
 export const nextSeed = () => serial++;

@@ -119,15 +119,12 @@ export class Exchange {
    * @returns the message's number, 0 where none could be sent
    */
   propose(context: u32, nowMs: f64): u32 {
-    const outbox = this.peers.outbox;
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      if (!outbox.open()) return 0;
-      const length = this.update.write(nowMs);
-      if (!outbox.commit()) continue;
+      if (!this.peers.outbox.open()) return 0;
       setEffectiveContext(this.core.id);
-      this.tell(length, nowMs);
+      const isTold = this.push(nowMs);
       setEffectiveContext(context);
-      return Head.sequence(this.update.at);
+      if (isTold) return Head.sequence(this.update.at);
     }
     noteCasGaveUp();
     return 0;

@@ -21,7 +21,7 @@ export class OwnName {
   /** Draws another one. */
   giveUp(nowMs: f64): void {
     const outbox = this.outbox;
-    if (nowMs - this.renamedMs < RENAME_MS && nowMs >= this.renamedMs) return;
+    if (nowMs - this.renamedMs < RENAME_MS) return;
     if (!outbox.open()) return;
     this.renamedMs = nowMs;
     outbox.gateway = newName(nowMs);

@@ -122,7 +122,7 @@ export class Proposals {
   private settle(proposal: Proposal, now: f64): bool {
     const stream = proposal.stream!;
     const heldMs = now - proposal.startedMs;
-    const isOver = heldMs >= stream.decision.prefillMs * this.heldShare || heldMs < 0;
+    const isOver = heldMs >= stream.decision.prefillMs * this.heldShare;
     if (!isOver && !proposal.isAnswered) {
       if (!this.peering.isAnswered(proposal.sequence)) return false;
       proposal.isAnswered = true;
