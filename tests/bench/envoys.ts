@@ -21,7 +21,7 @@ function envoy(name: string, options: (setting: Setting) => Partial<EnvoyOptions
   };
 }
 
-/** Envoy alone, the least filter that routes by bodies, warmroute, its variants, and Envoy's Lua filter. */
+/** Envoy alone, the least filter that routes by bodies, the same with all calls that the interface asks for, warmroute, its variants, and Envoy's Lua filter. */
 export function envoyContenders(
   configuration: object,
   variants: ReadonlyMap<string, object> = new Map(),
@@ -31,6 +31,10 @@ export function envoyContenders(
     envoy("thin filter", ({ hosts }) => ({
       wasm: buildThin(),
       configuration: hosts[0] ?? "",
+    })),
+    envoy("its calls alone", ({ hosts }) => ({
+      wasm: buildThin(),
+      configuration: `${hosts[0] ?? ""} calls`,
     })),
     envoy("warmroute", ({ hosts }) => ({ configuration: { hosts, ...configuration } })),
     ...[...variants].map(([name, over]) =>
