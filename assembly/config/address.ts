@@ -2,16 +2,15 @@
 export const MAX_ADDRESS_BYTES: i32 = 53;
 
 /**
- * One `ip:port`, or one ip, in the form in which Envoy prints upstream addresses: IPv4 dotted,
- * IPv6 lower-case with the longest run of zeros compressed (as inet_ntop does), in brackets when a
- * port follows. Reusable: a parse overwrites the one before and allocates nothing.
+ * One `ip:port` in the form in which Envoy prints upstream addresses: IPv4 dotted, IPv6 in brackets, lower-case, with the longest
+ * run of zeros compressed (as inet_ntop does). Reusable: a parse overwrites the one before and allocates nothing.
  */
 export class Address {
   private readonly bytes: StaticArray<u8> = new StaticArray<u8>(MAX_ADDRESS_BYTES + 3);
   readonly groups: StaticArray<u16> = new StaticArray<u16>(8);
   /** Bytes of the whole. */
   len: i32 = 0;
-  /** 1..65535; 0 = the text held no port. */
+  /** 1..65535; 0 before the first parse, and after one that failed. */
   port: i32 = 0;
 
   /** The whole in canonical form, `len` bytes. */
@@ -59,23 +58,6 @@ export function parseAddress(ptr: usize, len: i32, out: Address): bool {
   out.port = port;
   out.put(0x3a);
   out.putDecimal(port);
-  return true;
-}
-
-/** Reads an ip without a port (IPv6 with or without brackets) into `out`; the whole is the bare ip. */
-export function parseIp(ptr: usize, len: i32, out: Address): bool {
-  out.clear();
-  if (readIpv4(ptr, len, out.groups, 0)) {
-    putIpv4(out, 0);
-    return true;
-  }
-  const bracketed = len >= 2 && load<u8>(ptr) == 0x5b && load<u8>(ptr + len - 1) == 0x5d;
-  if (bracketed) {
-    ptr++;
-    len -= 2;
-  }
-  if (!readIpv6(ptr, len, out.groups)) return false;
-  putIpv6(out);
   return true;
 }
 

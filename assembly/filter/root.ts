@@ -94,13 +94,12 @@ export class Root extends RootContext {
   }
 
   /** Lets held requests go before nobody comes back to them. */
-  onDone(): bool {
+  onDone(): void {
     if (this.core.isRouting) {
       this.pipeline.proposals.settleAll(nowMs());
       this.pipeline.release.releaseAll(nowMs());
     }
     this.core.stats.endTicks();
-    return true;
   }
 
   onDelete(): void {

@@ -41,12 +41,7 @@ export abstract class RootContext {
   /** The answer to a call; 0 headers: it failed. */
   onCallResponse(token: u32, headerCount: i32, bodySize: i32, trailerCount: i32): void {}
 
-  onQueueReady(token: u32): void {}
-
-  /** False keeps the context until `done()`. */
-  onDone(): bool {
-    return true;
-  }
+  onDone(): void {}
 
   onDelete(): void {}
 
@@ -85,10 +80,7 @@ export abstract class StreamContext {
     return TrailersStatus.Continue;
   }
 
-  /** False keeps the context until `done()`. */
-  onDone(): bool {
-    return true;
-  }
+  onDone(): void {}
 
   /** All properties of the finished stream can be read. */
   onLog(): void {}

@@ -50,13 +50,6 @@ export function proxy_on_tick(id: u32): void {
   leaveCallback();
 }
 
-export function proxy_on_queue_ready(id: u32, token: u32): void {
-  enterCallback();
-  let root = roots.get(id);
-  if (root) root.onQueueReady(token);
-  leaveCallback();
-}
-
 export function proxy_on_http_call_response(
   id: u32,
   token: u32,
@@ -120,16 +113,16 @@ export function proxy_on_response_trailers(id: u32, count: i32): u32 {
 
 export function proxy_on_done(id: u32): u32 {
   enterCallback();
-  let finished = true;
   let stream = streams.get(id);
   if (stream) {
-    finished = stream.onDone();
+    stream.onDone();
   } else {
     let root = roots.get(id);
-    if (root) finished = root.onDone();
+    if (root) root.onDone();
   }
   leaveCallback();
-  return u32(finished);
+  // 0 would keep the context until the filter calls `proxy_done`.
+  return 1;
 }
 
 export function proxy_on_log(id: u32): void {

@@ -1,6 +1,5 @@
 import { Text } from "../bytes";
 import {
-  proxy_add_header_map_value,
   proxy_get_header_map_pairs,
   proxy_get_header_map_value,
   proxy_remove_header_map_value,
@@ -26,11 +25,6 @@ export function getHeader(map: HeaderMap, name: Text): bool {
 /** Replaces all values of a header by one. */
 export function setHeader(map: HeaderMap, name: Text, ptr: usize, len: i32): bool {
   return proxy_replace_header_map_value(map, name.ptr, name.len, ptr, len) == 0;
-}
-
-/** Adds a value beside those that are there. */
-export function addHeader(map: HeaderMap, name: Text, ptr: usize, len: i32): bool {
-  return proxy_add_header_map_value(map, name.ptr, name.len, ptr, len) == 0;
 }
 
 /** Removes all values of a header. */

@@ -1,12 +1,7 @@
 /** The host functions in use, as declared by the SDK. Nothing else of the SDK is used. */
 export {
-  proxy_add_header_map_value,
-  proxy_close_stream,
   proxy_continue_stream,
   proxy_define_metric,
-  proxy_dequeue_shared_queue,
-  proxy_done,
-  proxy_enqueue_shared_queue,
   proxy_get_buffer_bytes,
   proxy_get_current_time_nanoseconds,
   proxy_get_header_map_pairs,
@@ -19,10 +14,8 @@ export {
   proxy_increment_metric,
   proxy_log,
   proxy_record_metric,
-  proxy_register_shared_queue,
   proxy_remove_header_map_value,
   proxy_replace_header_map_value,
-  proxy_resolve_shared_queue,
   proxy_send_local_response,
   proxy_set_effective_context,
   proxy_set_property,
@@ -34,7 +27,5 @@ export {
 export const enum Status {
   Ok = 0,
   NotFound = 1,
-  BadArgument = 2,
-  Empty = 7,
   CasMismatch = 8,
 }

@@ -26,18 +26,6 @@ export function log(level: LogLevel, message: string): void {
   proxy_log(level, ptr, size);
 }
 
-export function logTrace(message: string): void {
-  log(LogLevel.Trace, message);
-}
-
-export function logDebug(message: string): void {
-  log(LogLevel.Debug, message);
-}
-
-export function logInfo(message: string): void {
-  log(LogLevel.Info, message);
-}
-
 export function logWarn(message: string): void {
   log(LogLevel.Warn, message);
 }

@@ -1,31 +1,18 @@
 import { Text } from "../bytes";
 import { HeaderList } from "./headerlist";
 import {
-  proxy_close_stream,
   proxy_continue_stream,
-  proxy_done,
   proxy_send_local_response,
   proxy_set_effective_context,
   proxy_set_tick_period_milliseconds,
 } from "./imports";
 
 const REQUEST: i32 = 0;
-const RESPONSE: i32 = 1;
 const NO_GRPC_STATUS: u32 = 0xffff_ffff;
 
 /** Lets a paused request go on. */
 export function continueRequest(): bool {
   return proxy_continue_stream(REQUEST) == 0;
-}
-
-/** Lets a paused response go on. */
-export function continueResponse(): bool {
-  return proxy_continue_stream(RESPONSE) == 0;
-}
-
-/** Resets the stream. */
-export function resetStream(): bool {
-  return proxy_close_stream(REQUEST) == 0;
 }
 
 /**
@@ -63,9 +50,4 @@ export function setEffectiveContext(id: u32): bool {
 /** Calls `onTick` of the current root this often, in milliseconds; 0 stops it. */
 export function setTickPeriodMs(periodMs: u32): bool {
   return proxy_set_tick_period_milliseconds(periodMs) == 0;
-}
-
-/** Ends a context whose `onDone` had answered false. */
-export function done(): bool {
-  return proxy_done() == 0;
 }

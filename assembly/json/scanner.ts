@@ -59,11 +59,6 @@ export class JsonScanner {
     this.numbers = new NumberReader();
   }
 
-  /** Arrays and objects open now. */
-  get depth(): i32 {
-    return this.levels.depth;
-  }
-
   /** While true, strings are checked but their bytes aren't given. */
   get skipStrings(): bool {
     return this.strings.skip;

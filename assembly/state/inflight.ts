@@ -183,8 +183,7 @@ export class InFlight {
 
   @inline
   private ownBox(slot: i32): usize {
-    const box = RowView.box(this.own.bytes, slot);
-    return box;
+    return RowView.box(this.own.bytes, slot);
   }
 
   private sum(nowMs: f64): void {

@@ -1,7 +1,7 @@
 import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared, setShared } from "../host/shareddata";
-import { Bucket } from "./bucket";
+import { ENTRY_BYTES, Entry } from "./entry";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_WORKERS, SEGMENT_CHANGES, SEGMENT_HEAD, SEGMENTS } from "./layout";
 import { RowView, WorkerRow } from "./row";
@@ -9,8 +9,7 @@ import { Workers } from "./workers";
 
 const COUNT: i32 = 4;
 const NUMBER: i32 = 8;
-const CHANGE_BYTES: i32 = 16;
-const SEGMENT_BYTES: i32 = SEGMENT_HEAD + SEGMENT_CHANGES * CHANGE_BYTES;
+const SEGMENT_BYTES: i32 = SEGMENT_HEAD + SEGMENT_CHANGES * ENTRY_BYTES;
 /** The oldest segment may be written over while it is read. */
 const RETAINED: u64 = <u64>(SEGMENTS - 1) * SEGMENT_CHANGES;
 
@@ -65,8 +64,8 @@ export class Journal {
       this.told = 0;
       this.number++;
     }
-    const at = this.segment + <usize>(SEGMENT_HEAD + this.count++ * CHANGE_BYTES);
-    Bucket.write(at, tag, stamp, slot | (kind << KIND_SHIFT), generation, forks);
+    const at = this.segment + <usize>(SEGMENT_HEAD + this.count++ * ENTRY_BYTES);
+    Entry.write(at, tag, stamp, slot | (kind << KIND_SHIFT), generation, forks);
   }
 
   /** Lets the others see what was added, with the next writing of the row; while there are none that waits for a tick. */
@@ -101,7 +100,7 @@ export class Journal {
     store<i32>(segment + COUNT, this.count);
     store<u64>(segment + NUMBER, this.number);
     this.pointAt(index, this.number);
-    setShared(this.key, segment, SEGMENT_HEAD + this.count * CHANGE_BYTES, 0);
+    setShared(this.key, segment, SEGMENT_HEAD + this.count * ENTRY_BYTES, 0);
     this.told = this.count;
     this.row.setLogged(this.number * SEGMENT_CHANGES + this.count);
   }
@@ -138,17 +137,17 @@ function apply(number: u64, first: i32, sink: ChangeSink): void {
   const segment = outPtr;
   if (outLen < SEGMENT_HEAD || load<u32>(segment) != LAYOUT_VERSION) return;
   if (load<u64>(segment + NUMBER) != number) return;
-  const count = min(load<i32>(segment + COUNT), (outLen - SEGMENT_HEAD) / CHANGE_BYTES);
+  const count = min(load<i32>(segment + COUNT), (outLen - SEGMENT_HEAD) / ENTRY_BYTES);
   for (let i = first; i < count; i++) {
-    const at = segment + <usize>(SEGMENT_HEAD + i * CHANGE_BYTES);
-    const place = Bucket.slot(at);
+    const at = segment + <usize>(SEGMENT_HEAD + i * ENTRY_BYTES);
+    const place = Entry.slot(at);
     sink.apply(
       <Change>(place >> KIND_SHIFT),
-      Bucket.tag(at),
-      Bucket.stamp(at),
+      Entry.tag(at),
+      Entry.stamp(at),
       place & SLOT_MASK,
-      Bucket.generation(at),
-      Bucket.forks(at),
+      Entry.generation(at),
+      Entry.forks(at),
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Byte layouts of what all workers share. Every value starts with LAYOUT_VERSION, and so do the keys (keys.ts): one without
- * it was made sure of, and not yet written.
+ * Byte layouts of what all workers share. Every value starts with LAYOUT_VERSION, which keys hold too (keys.ts); a value of four
+ * zero bytes was made sure of (record.ts) and not yet written.
  *
  * ```
  * host directory      16-byte head, then one box a slot                            one value
@@ -22,14 +22,9 @@
  * ┌──────────┬───────┬──────────┐ ┌───────┬───────────────────────┬─────────────┬──────┬───────┐
  * │version 4 │count 4│ number 8 │ │ tag 8 │stamp 4 (16-token ticks)│slot, kind 2 │gen 1 │forks 1│ …
  * └──────────┴───────┴──────────┘ └───────┴───────────────────────┴─────────────┴──────┴───────┘
- *
- * bucket              8-byte head, then 31 entries                                 one value a bucket of answers' ids;
- *                                                                                  of locations each worker has its own
- * ┌──────────┬─────┐ ┌───────┬───────────────────────┬───────┬──────┬───────┐
- * │version 4 │  4  │ │ tag 8 │stamp 4 (16-token ticks)│slot 2 │gen 1 │forks 1│ …
- * └──────────┴─────┘ └───────┴───────────────────────┴───────┴──────┴───────┘
  * ```
- * The host record (reports, health, learned speed) is drawn in hostrecord.ts.
+ * Boxes are read and written by loadbox.ts, entries of segments by entry.ts. What isn't here is drawn where it is read: the host
+ * record in hostrecord.ts, other gateways in peers.ts, learned.ts, outbox.ts, members.ts, responses.ts, tenants.ts, lease.ts.
  */
 
 /** Raised whenever any layout here changes. */
@@ -49,11 +44,6 @@ export const ADDRESS_BYTES: i32 = 48;
 
 export const ROW_HEAD: i32 = 88;
 export const ROW_RECORD: i32 = 32;
-
-export const BUCKET_HEAD: i32 = 8;
-export const BUCKET_ENTRY: i32 = 16;
-export const BUCKET_ENTRIES: i32 = 31;
-export const BUCKET_BYTES: i32 = BUCKET_HEAD + BUCKET_ENTRY * BUCKET_ENTRIES;
 
 /** Changes in a segment of a worker's journal, and segments that stay: who falls further behind than they reach misses changes. */
 export const SEGMENT_CHANGES: i32 = 64;

@@ -8,12 +8,11 @@
  * └───────────────────┴───┘ └───────┴───────────────────────┴───────┴────────────┴───────┘
  * ```
  */
-import { Bucket } from "./bucket";
+import { ENTRY_BYTES, Entry } from "./entry";
 
 export const ENTRIES: i32 = 30;
 export const BUCKET_STRIDE: usize = 512;
 const MARKS: usize = 32;
-const ENTRY: usize = 16;
 const ALL: u32 = (1 << ENTRIES) - 1;
 
 /** A tag's mark; 0 is that of a free entry. */
@@ -33,7 +32,7 @@ function marked(bucket: usize, mark: u8): u32 {
 /** Address of entry `e`, 0 ≤ e < ENTRIES. */
 @inline
 export function entryAt(bucket: usize, e: i32): usize {
-  return bucket + MARKS + <usize>e * ENTRY;
+  return bucket + MARKS + <usize>(e * ENTRY_BYTES);
 }
 
 /** Bits of the entries that may have the tag: to be compared with it. */
@@ -47,7 +46,7 @@ export function find(bucket: usize, tag: u64, slot: i32): i32 {
   for (let left = candidates(bucket, tag); left != 0; left &= left - 1) {
     const e = ctz(left);
     const entry = entryAt(bucket, e);
-    if (Bucket.tag(entry) == tag && Bucket.slot(entry) == slot) return e;
+    if (Entry.tag(entry) == tag && Entry.slot(entry) == slot) return e;
   }
   return -1;
 }
@@ -62,7 +61,7 @@ export function findFree(bucket: usize): i32 {
 export function isAlone(bucket: usize, tag: u64, e: i32): bool {
   for (let left = candidates(bucket, tag); left != 0; left &= left - 1) {
     const other = ctz(left);
-    if (other != e && Bucket.tag(entryAt(bucket, other)) == tag) return false;
+    if (other != e && Entry.tag(entryAt(bucket, other)) == tag) return false;
   }
   return true;
 }
@@ -78,7 +77,7 @@ export function writeEntry(
   forks: i32,
 ): void {
   store<u8>(bucket + e, markOf(tag));
-  Bucket.write(entryAt(bucket, e), tag, stamp, slot, generation, forks);
+  Entry.write(entryAt(bucket, e), tag, stamp, slot, generation, forks);
 }
 
 /** Frees an entry. */
@@ -91,6 +90,6 @@ export function freeEntry(bucket: usize, e: i32): void {
 export function freeAll(bucket: usize, tag: u64): void {
   for (let left = candidates(bucket, tag); left != 0; left &= left - 1) {
     const e = ctz(left);
-    if (Bucket.tag(entryAt(bucket, e)) == tag) freeEntry(bucket, e);
+    if (Entry.tag(entryAt(bucket, e)) == tag) freeEntry(bucket, e);
   }
 }

@@ -1,4 +1,4 @@
-import { Bucket } from "./bucket";
+import { Entry } from "./entry";
 import { HostDirectory } from "./hosts";
 import { Journal } from "./journal";
 import { MAX_HOSTS } from "./layout";
@@ -17,6 +17,7 @@ const DENSE: i32 = 64;
 const TAIL: i32 = 8;
 /** Buckets that are loaded at once. */
 const FETCHED: i32 = 16;
+
 /** Which host holds which prefix of a prompt, in a table that all workers keep alike (locationtable.ts). */
 @final
 export class Locations extends LocationTable {
@@ -90,9 +91,9 @@ export class Locations extends LocationTable {
     const bucket = this.bucketOf(tag);
     for (let left = candidates(bucket, tag); left != 0; left &= left - 1) {
       const entry = entryAt(bucket, ctz(left));
-      if (Bucket.tag(entry) == tag && this.isAlive(entry)) {
-        this.foundLength = Bucket.forks(entry);
-        return Bucket.slot(entry);
+      if (Entry.tag(entry) == tag && this.isAlive(entry)) {
+        this.foundLength = Entry.forks(entry);
+        return Entry.slot(entry);
       }
     }
     return -1;
@@ -148,7 +149,7 @@ export class Locations extends LocationTable {
     const bucket = this.bucketOf(id);
     for (let left = candidates(bucket, id); left != 0; left &= left - 1) {
       const entry = entryAt(bucket, ctz(left));
-      if (Bucket.tag(entry) == id && Bucket.slot(entry) == slot && this.isAlive(entry)) {
+      if (Entry.tag(entry) == id && Entry.slot(entry) == slot && this.isAlive(entry)) {
         return unchecked(this.clock[slot]) - this.ageTokens(entry, slot);
       }
     }
@@ -200,15 +201,15 @@ export class Locations extends LocationTable {
     let forks = 0;
     for (let left = candidates(bucket, tag); left != 0; left &= left - 1) {
       const entry = entryAt(bucket, ctz(left));
-      if (Bucket.tag(entry) != tag || !this.isAlive(entry)) continue;
-      const slot = Bucket.slot(entry);
+      if (Entry.tag(entry) != tag || !this.isAlive(entry)) continue;
+      const slot = Entry.slot(entry);
       const depth = unchecked(this.depth[slot]);
       if (depth < 0) unchecked((this.holders[this.holderCount++] = slot));
       if (index > depth) {
         unchecked((this.depth[slot] = index));
         unchecked((this.age[slot] = this.ageTokens(entry, slot) / unchecked(this.capacity[slot])));
       }
-      forks += Bucket.forks(entry);
+      forks += Entry.forks(entry);
       found++;
     }
     if (found > 0 && index > this.deepest) {

@@ -1,4 +1,4 @@
-import { Bucket } from "./bucket";
+import { Entry } from "./entry";
 import { HostDirectory } from "./hosts";
 import { Change, ChangeSink, Journal } from "./journal";
 import { MAX_HOSTS, STAMP_TOKENS } from "./layout";
@@ -81,7 +81,7 @@ export class LocationTable extends ChangeSink {
     const known = min(length, 255);
     if (e >= 0) {
       const entry = entryAt(bucket, e);
-      const isSame = Bucket.forks(entry) == known && isAlone(bucket, tag, e);
+      const isSame = Entry.forks(entry) == known && isAlone(bucket, tag, e);
       if (isSame && this.isFresh(entry, slot)) return;
     }
     this.write(Change.Move, bucket, e, tag, slot, known);
@@ -145,10 +145,10 @@ export class LocationTable extends ChangeSink {
   /** Whether what an entry says can still be true. */
   @inline
   isAlive(entry: usize): bool {
-    const slot = Bucket.slot(entry);
+    const slot = Entry.slot(entry);
     return (
       <u32>slot < <u32>MAX_HOSTS &&
-      unchecked(this.generations[slot]) == <i32>Bucket.generation(entry) &&
+      unchecked(this.generations[slot]) == <i32>Entry.generation(entry) &&
       this.ageTicks(entry, slot) < unchecked(this.liveTicks[slot])
     );
   }
@@ -162,7 +162,7 @@ export class LocationTable extends ChangeSink {
   /** Ticks of the entry's host since it was stamped; the 32-bit stamp wraps, the difference does not. */
   @inline
   ageTicks(entry: usize, slot: i32): u32 {
-    const age = <i32>(unchecked(this.nowTicks[slot]) - Bucket.stamp(entry));
+    const age = <i32>(unchecked(this.nowTicks[slot]) - Entry.stamp(entry));
     return <u32>max(age, 0);
   }
 
@@ -183,7 +183,7 @@ export class LocationTable extends ChangeSink {
     if (e >= 0) {
       const entry = entryAt(bucket, e);
       if (!isFork && this.isFresh(entry, slot)) return;
-      forks = Bucket.forks(entry);
+      forks = Entry.forks(entry);
     }
     this.write(Change.Note, bucket, e, tag, slot, isFork ? min(forks + 1, 255) : forks);
   }
@@ -226,10 +226,10 @@ export class LocationTable extends ChangeSink {
     let newest = stamp;
     let most = forks;
     if (kind == Change.Move) freeAll(bucket, tag);
-    else if (e >= 0 && Bucket.generation(entryAt(bucket, e)) == generation) {
+    else if (e >= 0 && Entry.generation(entryAt(bucket, e)) == generation) {
       const known = entryAt(bucket, e);
-      if (<i32>(stamp - Bucket.stamp(known)) < 0) newest = Bucket.stamp(known);
-      most = max(forks, Bucket.forks(known));
+      if (<i32>(stamp - Entry.stamp(known)) < 0) newest = Entry.stamp(known);
+      most = max(forks, Entry.forks(known));
     }
     if (e < 0) e = findFree(bucket);
     if (e < 0) e = this.leastWorth(bucket, tag);
@@ -255,7 +255,7 @@ export class LocationTable extends ChangeSink {
   /** −1 dead, else 1 − age / capacity. */
   private worth(entry: usize): f64 {
     if (!this.isAlive(entry)) return -1;
-    const slot = Bucket.slot(entry);
+    const slot = Entry.slot(entry);
     return 1 - this.ageTokens(entry, slot) / unchecked(this.capacity[slot]);
   }
 }

@@ -1,6 +1,6 @@
 import { PageEntry } from "../peers/page";
 import { PAGE_ENTRY } from "../peers/wire";
-import { Bucket } from "./bucket";
+import { Entry } from "./entry";
 import { HostDirectory } from "./hosts";
 import { ENTRIES, entryAt } from "./locationbucket";
 import { Locations } from "./locations";
@@ -33,10 +33,10 @@ export class Pages {
       const bucket = locations.bucketAt(number);
       for (let e = 0; e < ENTRIES; e++) {
         const entry = entryAt(bucket, e);
-        const tag = Bucket.tag(entry);
+        const tag = Entry.tag(entry);
         if (tag == 0 || !locations.isAlive(entry)) continue;
-        const slot = Bucket.slot(entry);
-        PageEntry.write(to, tag, slot, Bucket.forks(entry), locations.ageTicks(entry, slot));
+        const slot = Entry.slot(entry);
+        PageEntry.write(to, tag, slot, Entry.forks(entry), locations.ageTicks(entry, slot));
         to += <usize>PAGE_ENTRY;
         this.count++;
       }

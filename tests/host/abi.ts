@@ -5,9 +5,7 @@ export const Status = {
   NotFound: 1,
   BadArgument: 2,
   InvalidMemoryAccess: 6,
-  Empty: 7,
   CasMismatch: 8,
-  InternalFailure: 10,
   Unimplemented: 12,
 } as const;
 

@@ -87,7 +87,6 @@ export class Guest {
     this.current = context;
     this.effective = context;
     this.depth++;
-    this.vm.host.depth++;
     let result: number;
     try {
       result = call(context.id, a, b, c, d);
@@ -101,13 +100,11 @@ export class Guest {
       this.current = current;
       this.effective = effective;
       this.depth--;
-      this.vm.host.depth--;
     }
     const stopped = this.stopNext;
     this.stopNext = stopNext;
     while (this.deferred.length > 0 && this.depth === 0) (this.deferred.shift() as () => void)();
     this.stopped = stopped;
-    this.vm.host.deliverWakes();
     return result;
   }
 

@@ -3,7 +3,6 @@ import type { Call } from "./calls.ts";
 import { type Clock, ManualClock, msToNs } from "./clock.ts";
 import { type Context, VmTrap } from "./guest.ts";
 import { Metrics } from "./metrics.ts";
-import { Queues } from "./queues.ts";
 import { casCounter, SharedData } from "./shareddata.ts";
 import type { Stream } from "./stream.ts";
 import { type Root, Vm, type VmOptions } from "./vm.ts";
@@ -51,7 +50,6 @@ const DEFAULT_BUFFER_LIMIT = 1024 * 1024;
 export class Host {
   readonly clock: Clock;
   readonly metrics = new Metrics();
-  readonly queues: Queues<Root>;
   readonly vms: Vm[] = [];
   readonly logs: LogLine[] = [];
   /** Calls that wait for an answer. */
@@ -68,14 +66,11 @@ export class Host {
   readonly property: PropertyResolver | undefined;
   /** How far the wall clock was set forward or back; what doesn't follow it goes on. */
   wallAheadMs = 0;
-  /** Callbacks under way. */
-  depth = 0;
   /** Instances of modules made so far. */
   instances = 0;
 
   private readonly stores = new Map<string, SharedData>();
   private readonly nextCas = casCounter();
-  private readonly wakes: { root: Root; token: number }[] = [];
   private readonly onLog: ((line: LogLine) => void) | undefined;
 
   constructor(options: HostOptions = {}) {
@@ -91,7 +86,6 @@ export class Host {
     this.onLog = options.onLog;
     this.onCall = options.onCall;
     this.property = options.property;
-    this.queues = new Queues((root, token) => this.wakes.push({ root, token }));
   }
 
   /** The wall clock, ns since 1970. */
@@ -154,15 +148,6 @@ export class Host {
     }
     if (this.logs.length >= MAX_LOG_LINES) this.logs.shift();
     this.logs.push(line);
-  }
-
-  /** Tells roots of what is in their queues, once no callback is under way. */
-  deliverWakes(): void {
-    while (this.depth === 0 && this.wakes.length > 0) {
-      const { root, token } = this.wakes.shift() as { root: Root; token: number };
-      if (root.guest.dead || !root.guest.contexts.has(root.id)) continue;
-      root.guest.run(root, "proxy_on_queue_ready", 0, token);
-    }
   }
 
   /** Runs what may trap; a stream that was being served fails. */

@@ -74,9 +74,8 @@ function answerCall(call: Call, answer: CallAnswer | undefined): void {
 /** Everything that stock Envoy offers and we know how to do; the rest answers Unimplemented. */
 export function guestImports(guest: Guest): WebAssembly.Imports {
   const { host } = guest.vm;
-  const { metrics, queues, clock } = host;
+  const { metrics, clock } = host;
   const shared = host.shared(guest.vm.vmId);
-  const vmId = guest.vm.vmId;
   let nextToken = 1;
 
   const env: Record<string, (...numbers: never[]) => number> = {
@@ -200,21 +199,6 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       const at = ptr >>> 0;
       const name = guest.read(key, size);
       return shared.set(name, guest.view().subarray(at, at + (length >>> 0)), cas >>> 0);
-    },
-    proxy_register_shared_queue(name: number, size: number, cell: number) {
-      const root = guest.effective?.root;
-      if (!root) return Status.BadArgument;
-      return guest.writeU32(cell, queues.register(vmId, guest.read(name, size), root));
-    },
-    proxy_resolve_shared_queue(id: number, idSize: number, n: number, nSize: number, cell: number) {
-      const token = queues.resolve(toText(guest.read(id, idSize)), guest.read(n, nSize));
-      return token === 0 ? Status.NotFound : guest.writeU32(cell, token);
-    },
-    proxy_enqueue_shared_queue: (token: number, ptr: number, size: number) =>
-      queues.enqueue(token, guest.readBuffer(ptr, size)),
-    proxy_dequeue_shared_queue(token: number, ptrCell: number, sizeCell: number) {
-      const value = queues.dequeue(token);
-      return typeof value === "number" ? value : guest.giveBytes(value, ptrCell, sizeCell);
     },
 
     proxy_define_metric(type: number, name: number, size: number, cell: number) {

@@ -105,18 +105,6 @@ describe("calls", () => {
   });
 });
 
-describe("queues", () => {
-  it("wake the VM that registered last, when no callback is under way", () => {
-    const { host, root } = testRoot("queue");
-    const other = host.createVm(testModule(), { vmId: "test" });
-    other.createRoot({ rootId: "b", config: "queue" });
-    host.logs.length = 0;
-    root.vm.tick();
-    other.tick();
-    assert.deepEqual(messages(host), ["queued 1", "queued 2"]);
-  });
-});
-
 describe("properties", () => {
   it("come from the test where it says so", () => {
     const { root } = testRoot("", {

@@ -230,12 +230,4 @@ describe("breaks", () => {
     assert.equal(stream.response.sentHeaders?.get(":status"), "503");
     assert.equal(stream.finished, true);
   });
-
-  it("can be the filter's own", () => {
-    const { stream } = traced();
-    stream.requestHeaders(post({ ...BUFFER, "x-at-end": "r" }));
-    stream.requestBody("hello", true);
-    assert.equal(stream.resetReason, "wasm_close_stream");
-    assert.equal(stream.request.sentHeaders, undefined);
-  });
 });

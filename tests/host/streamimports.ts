@@ -18,13 +18,6 @@ export function streamImports(guest: Guest): Record<string, (...numbers: number[
       guest.defer(() => (type === REQUEST ? stream.request : stream.response).resume());
       return Status.Ok;
     },
-    proxy_close_stream(type = 0) {
-      const stream = guest.effective;
-      if (type !== REQUEST && type !== RESPONSE) return Status.BadArgument;
-      guest.stopNext = true;
-      if (stream instanceof Stream) guest.defer(() => stream.reset("wasm_close_stream"));
-      return Status.Ok;
-    },
     proxy_send_local_response(
       status = 0,
       details = 0,
@@ -63,6 +56,11 @@ export function streamImports(guest: Guest): Record<string, (...numbers: number[
 /** What stock Envoy offers beyond what this host knows. */
 export const UNIMPLEMENTED = [
   "proxy_get_status",
+  "proxy_close_stream",
+  "proxy_register_shared_queue",
+  "proxy_resolve_shared_queue",
+  "proxy_enqueue_shared_queue",
+  "proxy_dequeue_shared_queue",
   "proxy_set_buffer_bytes",
   "proxy_grpc_call",
   "proxy_grpc_stream",

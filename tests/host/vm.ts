@@ -6,7 +6,7 @@ import { guestImports } from "./imports.ts";
 import { Stream, type StreamOptions } from "./stream.ts";
 
 export interface VmOptions {
-  /** VMs of one id share data and queues. */
+  /** VMs of one id share data. */
   vmId?: string;
   vmConfig?: string | Uint8Array;
 }

@@ -79,7 +79,7 @@ export class Decision {
   isHeavy: bool = false;
   isKept: bool = false;
   isFree: bool = false;
-  /** Learned factors that the prediction used. */
+  /** Sequences that it decodes beside on its first choice, as the price saw them. */
   batch: f64 = 0;
 
   /** What it is expected to keep a server busy: its prefill, and its share of the steps that decode its answer, ms. */

@@ -9,11 +9,11 @@ import { Learned } from "../../state/learned";
 import { Lease } from "../../state/lease";
 import { Locations } from "../../state/locations";
 import { PeerLoads } from "../../state/peerloads";
-import { PeerTables } from "../peers/peertables";
 import { Responses } from "../../state/responses";
 import { WorkerRow } from "../../state/row";
 import { NamedTenants } from "../../state/tenants";
 import { Stats } from "../../stats/stats";
+import { PeerTables } from "../peers/peertables";
 import { Speeds } from "./speeds";
 
 /**
@@ -31,8 +31,9 @@ export class Fleet {
   private journal: Journal;
   readonly responses: Responses;
   readonly learned: Learned;
-  /** Held by the one VM that polls and publishes gauges. */
+  /** Tenants with statistics of their own. */
   readonly tenants: NamedTenants;
+  /** Held by the one VM that polls and publishes gauges. */
   readonly lease: Lease;
   /** What other gateways have in flight. */
   readonly peerLoads: PeerLoads;

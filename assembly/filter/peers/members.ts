@@ -43,6 +43,8 @@ export class Members {
   private outs: Array<Out> = new Array<Out>();
   private free: Array<Out> = new Array<Out>();
   private seen: u32 = 0;
+  /** Whether the configuration names them. */
+  private isFixed: bool = false;
 
   /** @param hosts configured members; none: those that discovery found */
   constructor(
@@ -52,8 +54,6 @@ export class Members {
     for (let i = 0; i < hosts.length && i < MAX_PEERS; i++) this.add(hosts[i]);
     this.isFixed = hosts.length > 0;
   }
-
-  private isFixed: bool = false;
 
   /** Takes over what discovery found since: at ticks. */
   refresh(): void {

@@ -20,6 +20,7 @@ const BROADER_WEIGHT: f64 = 4;
 /** An unread body of unknown size, and the most that an unread body counts: tokens. */
 const OPAQUE_TOKENS: f64 = 256;
 const OPAQUE_TOKENS_MAX: f64 = 32768;
+
 /** Which conversation is it, and how large: takes over what was read of a request. */
 export class Identity {
   constructor(

@@ -4,7 +4,7 @@ import { HeaderList } from "../../host/headerlist";
 import { collectSoon } from "../../host/memory";
 import { sendLocalResponse } from "../../host/stream";
 import { REASONS, reasonName } from "../../policy/reason";
-import { BUCKET_ENTRY } from "../../state/layout";
+import { ENTRY_BYTES } from "../../state/entry";
 import { factorOr1 } from "../../cost/speed";
 import { Prediction } from "../../stats/prediction";
 import { PAGE } from "./page";
@@ -59,7 +59,7 @@ export class Status {
     }
     const stats = core.stats;
     const entries = stats.tableEntries.get();
-    const bytes = entries * BUCKET_ENTRY;
+    const bytes = entries * ENTRY_BYTES;
     const held = core.fleet.inFlight.held();
     const heldBytes = <i64>core.fleet.inFlight.heldBytes();
     return (

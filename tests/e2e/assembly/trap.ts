@@ -18,7 +18,6 @@ export {
   proxy_on_http_call_response,
   proxy_on_log,
   proxy_on_memory_allocate,
-  proxy_on_queue_ready,
   proxy_on_request_trailers,
   proxy_on_response_trailers,
   proxy_on_vm_start,

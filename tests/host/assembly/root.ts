@@ -4,14 +4,12 @@ import { HeaderList, httpCall } from "../../../assembly/host/calls";
 import { nowMs } from "../../../assembly/host/clock";
 import { RootContext, StreamContext } from "../../../assembly/host/contexts";
 import { getHeader, HeaderMap } from "../../../assembly/host/headers";
-import { logInfo } from "../../../assembly/host/log";
+import { LogLevel, log } from "../../../assembly/host/log";
 import { outCas, outLen, outPtr } from "../../../assembly/host/memory";
-import { dequeue, enqueue, registerQueue } from "../../../assembly/host/queues";
 import { getShared, SharedResult, setShared } from "../../../assembly/host/shareddata";
 import { Counter, Gauge, Histogram } from "../../../assembly/host/stats";
 import {
   continueRequest,
-  done,
   sendLocalResponse,
   setEffectiveContext,
   setTickPeriodMs,
@@ -21,7 +19,6 @@ import { TestStream } from "./stream";
 
 const TICKS = text("ticks");
 const STATUS = text(":status");
-const QUEUE = text("queue");
 const ROOT_ID = path("plugin_root_id");
 const METHOD = text(":method");
 const PATH = text(":path");
@@ -40,6 +37,10 @@ function outText(): string {
   return String.UTF8.decodeUnsafe(outPtr, <usize>outLen);
 }
 
+function logInfo(message: string): void {
+  log(LogLevel.Info, message);
+}
+
 export class TestRoot extends RootContext {
   config: string = "";
   pool: TestStream | null = null;
@@ -47,7 +48,6 @@ export class TestRoot extends RootContext {
   open: Gauge = Gauge.define("test.open");
   sizes: Histogram = Histogram.define("test.sizes");
   headers: HeaderList = new HeaderList(8, 256);
-  queue: u32 = 0;
   /** Stream that waits for a tick, with what the tick shall do: 1 continue, 2 answer. */
   waiting: u32 = 0;
   waitingFor: i32 = 0;
@@ -62,7 +62,6 @@ export class TestRoot extends RootContext {
     if (this.config == "trap") unreachable();
     let root = getProperty(ROOT_ID) ? outText() : "?";
     logInfo("configured " + root + " " + this.config);
-    this.queue = registerQueue(QUEUE);
     setTickPeriodMs(100);
     return true;
   }
@@ -77,7 +76,6 @@ export class TestRoot extends RootContext {
       if (setShared(TICKS, cell, 8, found ? outCas : 0) == SharedResult.Ok) break;
     }
     if (this.config == "call") this.call();
-    if (this.config == "queue") enqueue(this.queue, cell, 8);
     if (this.waiting && setEffectiveContext(this.waiting)) {
       this.waiting = 0;
       if (this.waitingFor == 1) continueRequest();
@@ -114,13 +112,8 @@ export class TestRoot extends RootContext {
     logInfo("answer " + headerCount.toString() + " " + status + " " + body);
   }
 
-  override onQueueReady(token: u32): void {
-    while (dequeue(token)) logInfo("queued " + load<u64>(outPtr).toString());
-  }
-
-  override onDone(): bool {
+  override onDone(): void {
     logInfo("root done at " + nowMs().toString());
-    return true;
   }
 
   override onDelete(): void {

@@ -7,7 +7,6 @@ import {
   TrailersStatus,
 } from "../../../assembly/host/contexts";
 import {
-  addHeader,
   getHeader,
   HeaderMap,
   pairNameLen,
@@ -19,14 +18,13 @@ import {
 } from "../../../assembly/host/headers";
 import { outLen, outPtr } from "../../../assembly/host/memory";
 import { getProperty, path, setProperty } from "../../../assembly/host/properties";
-import { resetStream } from "../../../assembly/host/stream";
 import { TestRoot } from "./root";
 
 /** Digit: the status to give at headers; 8: answer 403; 9: trap. */
 const AT_HEADERS = text("x-at-headers");
 /** Digit: the status to give at body until released. */
 const AT_BODY = text("x-at-body");
-/** Letter: what happens at the end of the body: continue, wait, reject at a tick, fail, reset. */
+/** Letter: what happens at the end of the body: continue, wait, reject at a tick, fail. */
 const AT_END = text("x-at-end");
 /** Digits of kilobytes seen after which the body is let go. */
 const RELEASE_KB = text("x-release-kb");
@@ -120,9 +118,6 @@ export class TestStream extends StreamContext {
       case 0x66: // f
         this.root.answer(400);
         return DataStatus.StopIterationNoBuffer;
-      case 0x72: // r
-        resetStream();
-        return DataStatus.StopIterationNoBuffer;
       default:
         return DataStatus.Continue;
     }
@@ -136,7 +131,7 @@ export class TestStream extends StreamContext {
 
   override onResponseHeaders(count: i32, endOfStream: bool): HeadersStatus {
     this.root.trace("response headers", this.id, count);
-    if (getProperty(ADDRESS)) addHeader(HeaderMap.Response, UPSTREAM, outPtr, outLen);
+    if (getProperty(ADDRESS)) setHeader(HeaderMap.Response, UPSTREAM, outPtr, outLen);
     return HeadersStatus.Continue;
   }
 
@@ -146,9 +141,8 @@ export class TestStream extends StreamContext {
     return DataStatus.Continue;
   }
 
-  override onDone(): bool {
+  override onDone(): void {
     this.root.trace("done", this.id, 0);
-    return true;
   }
 
   override onLog(): void {

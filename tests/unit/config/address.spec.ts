@@ -1,5 +1,5 @@
 import { text } from "../../../assembly/bytes";
-import { Address, parseAddress, parseIp } from "../../../assembly/config/address";
+import { Address, parseAddress } from "../../../assembly/config/address";
 
 const address = new Address();
 
@@ -7,16 +7,6 @@ const address = new Address();
 function read(written: string): string {
   const bytes = text(written);
   if (!parseAddress(bytes.ptr, bytes.len, address)) return address.len == 0 ? "no" : "not empty";
-  return parts();
-}
-
-function readIp(written: string): string {
-  const bytes = text(written);
-  if (!parseIp(bytes.ptr, bytes.len, address)) return address.len == 0 ? "no" : "not empty";
-  return parts();
-}
-
-function parts(): string {
   const whole = String.UTF8.decodeUnsafe(address.ptr, address.len);
   return whole + " | " + address.port.toString();
 }
@@ -141,28 +131,5 @@ describe("parseAddress", () => {
       const once = String.UTF8.decodeUnsafe(address.ptr, address.len);
       expect(read(once).startsWith(written[i] + " |")).toBe(true, written[i]);
     }
-  });
-});
-
-describe("parseIp", () => {
-  it("reads an ip alone", () => {
-    expect(readIp("10.0.0.1")).toBe("10.0.0.1 | 0");
-    expect(readIp("::1")).toBe("::1 | 0");
-    expect(readIp("[2001:DB8::0]")).toBe("2001:db8:: | 0");
-    expect(readIp("::ffff:1.2.3.4")).toBe("::ffff:1.2.3.4 | 0");
-  });
-
-  it("refuses what isn't one", () => {
-    const cases: string[] = [
-      "",
-      "10.0.0.1:80",
-      "[10.0.0.1]",
-      "[::1]:80",
-      "[::1",
-      "::1]",
-      "a",
-      "[]",
-    ];
-    for (let i = 0; i < cases.length; i++) expect(readIp(cases[i])).toBe("no", cases[i]);
   });
 });
