@@ -1,5 +1,5 @@
 /** What the scanner tells of a request body, handed to whoever takes the present value. */
-import { parseF64 } from "../bytes";
+import { parseNumber } from "../number";
 import { Into } from "./nodes";
 import { RootFields, Taker } from "./rootfields";
 import { isNumber, rootKey, RootKey } from "./rootkeys";
@@ -115,7 +115,7 @@ export class RootReader extends RootFields {
     else if (this.taker == Taker.Digest) this.digest.number(ptr, len);
     else if (this.depth > 0) {
       this.beginField();
-      if (isNumber(this.key)) this.settings.setNumber(this.key, parseF64(ptr, len));
+      if (isNumber(this.key)) this.settings.setNumber(this.key, parseNumber(ptr, len));
     }
   }
 

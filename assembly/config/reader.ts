@@ -1,5 +1,6 @@
-import { Text, equalsText, parseF64 } from "../bytes";
+import { Text, equalsText } from "../bytes";
 import { JsonTree, NodeKind, NONE } from "../json/tree";
+import { parseNumber } from "../number";
 import { Address, parseAddress } from "./address";
 import { MetricNames } from "./config";
 import { describe, isKey, isText, keyOf, numberText, pathOf } from "./describe";
@@ -79,7 +80,7 @@ export class Reader {
     }
     let value = NaN;
     if (tree.kind(node) == NodeKind.Number && tree.textLen(node) <= MAX_NUMBER_BYTES) {
-      value = parseF64(tree.textPtr(node), tree.textLen(node));
+      value = parseNumber(tree.textPtr(node), tree.textLen(node));
     }
     if (kind != Kind.Number && value != Math.trunc(value)) {
       return this.expected(node, "an integer " + range);

@@ -26,7 +26,7 @@ const PLACES: v128 = i8x16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 export function wholeCharacters(x: v128, room: i32): i32 {
   // What lies behind is blanked: a sequence that is cut there shows as too short.
   const y = room < 16 ? v128.and(x, i8x16.lt_s(PLACES, i8x16.splat(<i8>room))) : x;
-  if (v128.any_true(errors(y, i64x2.splat(0)))) return -1;
+  if (v128.any_true(errors(y))) return -1;
   if (room < 16) return room;
   const last = <u32>i32x4.extract_lane(x, 3);
   if (last >>> 24 >= 0xc0) return 15;
@@ -40,69 +40,17 @@ export function tailsIn(x: v128, room: i32): i32 {
   return popcnt(i8x16.bitmask(i8x16.lt_s(x, i8x16.splat(-64))) & ((1 << room) - 1));
 }
 
-/** Not zero where `x`, behind the block `before`, has an error. */
+/** For each byte of a block the place of the byte one, two, three before it; where there is none, one that reads as 0. */
+const PLACES_1: v128 = i8x16(-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
+const PLACES_2: v128 = i8x16(-1, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13);
+const PLACES_3: v128 = i8x16(-1, -1, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+
+/** Not zero where `x`, which starts a character, has an error. */
 @inline
-function errors(x: v128, before: v128): v128 {
-  const prev1 = v128.shuffle<u8>(
-    before,
-    x,
-    15,
-    16,
-    17,
-    18,
-    19,
-    20,
-    21,
-    22,
-    23,
-    24,
-    25,
-    26,
-    27,
-    28,
-    29,
-    30,
-  );
-  const prev2 = v128.shuffle<u8>(
-    before,
-    x,
-    14,
-    15,
-    16,
-    17,
-    18,
-    19,
-    20,
-    21,
-    22,
-    23,
-    24,
-    25,
-    26,
-    27,
-    28,
-    29,
-  );
-  const prev3 = v128.shuffle<u8>(
-    before,
-    x,
-    13,
-    14,
-    15,
-    16,
-    17,
-    18,
-    19,
-    20,
-    21,
-    22,
-    23,
-    24,
-    25,
-    26,
-    27,
-    28,
-  );
+function errors(x: v128): v128 {
+  const prev1 = i8x16.swizzle(x, PLACES_1);
+  const prev2 = i8x16.swizzle(x, PLACES_2);
+  const prev3 = i8x16.swizzle(x, PLACES_3);
   const byte1High = i8x16.swizzle(
     i8x16(
       TOO_LONG,

@@ -9,3 +9,15 @@ export function findByte(ptr: usize, end: usize, byte: u8): usize {
   while (ptr < end && load<u8>(ptr) != byte) ptr++;
   return ptr;
 }
+
+@inline
+export function isBlank(c: u32): bool {
+  return c == 0x20 || c == 0x09;
+}
+
+/** Address of the first byte in [ptr, end) that is neither a space nor a tab, or `end`. */
+@inline
+export function skipBlanks(ptr: usize, end: usize): usize {
+  while (ptr < end && isBlank(load<u8>(ptr))) ptr++;
+  return ptr;
+}

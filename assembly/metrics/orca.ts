@@ -1,7 +1,8 @@
 import { Text, equalsText, lowerEquals, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
 import { JsonSink } from "../json/sink";
-import { numberOk, parseNumber } from "./number";
+import { isBlank, skipBlanks } from "./find";
+import { numberOk, parseNumber } from "../number";
 import { requests, share } from "./values";
 
 /** Response header that carries a load report. */
@@ -170,13 +171,8 @@ function isOneOf(name: usize, len: i32, names: StaticArray<Text>): bool {
   return false;
 }
 
-function skipBlanks(ptr: usize, end: usize): usize {
-  while (ptr < end && (load<u8>(ptr) == 0x20 || load<u8>(ptr) == 0x09)) ptr++;
-  return ptr;
-}
-
 /** Length of [ptr, end) without blanks at its end. */
 function trimmed(ptr: usize, end: usize): i32 {
-  while (end > ptr && (load<u8>(end - 1) == 0x20 || load<u8>(end - 1) == 0x09)) end--;
+  while (end > ptr && isBlank(load<u8>(end - 1))) end--;
   return <i32>(end - ptr);
 }

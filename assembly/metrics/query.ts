@@ -1,7 +1,7 @@
 import { LevelSink } from "../json/sink";
 import { equalsText, text } from "../bytes";
 import { LabelSet } from "./labels";
-import { numberOk, parseNumber } from "./number";
+import { numberOk, parseNumber } from "../number";
 import { SampleSink, nameHash, timestampToMs } from "./samples";
 
 const DATA = text("data");

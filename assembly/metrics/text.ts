@@ -1,6 +1,6 @@
-import { findByte } from "./find";
+import { findByte, isBlank, skipBlanks } from "./find";
 import { LabelSet } from "./labels";
-import { numberOk, parseNumber } from "./number";
+import { numberOk, parseNumber } from "../number";
 import { NAME_HASH, SampleSink, nameHash, nameHashStep, timestampToMs } from "./samples";
 
 /** Longest line that is read; longer ones are skipped and counted. */
@@ -245,11 +245,6 @@ export class TextParser {
 const LINE_FEED: usize = memory.data<u8>([10]);
 
 @inline
-function isBlank(c: u32): bool {
-  return c == 0x20 || c == 0x09;
-}
-
-@inline
 function isBlankOrCr(c: u32): bool {
   return isBlank(c) || c == 0x0d;
 }
@@ -257,12 +252,6 @@ function isBlankOrCr(c: u32): bool {
 @inline
 function isNameByte(c: u32): bool {
   return (c | 0x20) - 0x61 < 26 || c - 0x30 < 11 || c == 0x5f;
-}
-
-@inline
-function skipBlanks(ptr: usize, end: usize): usize {
-  while (ptr < end && isBlank(load<u8>(ptr))) ptr++;
-  return ptr;
 }
 
 /** End of the token at `ptr`: the next blank or the end of the line. */

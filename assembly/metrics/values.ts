@@ -1,6 +1,6 @@
 import { Text, text } from "../bytes";
 import { LabelSet } from "./labels";
-import { parseNumber } from "./number";
+import { parseNumber } from "../number";
 
 const BLOCK_SIZE = text("block_size");
 const GPU_BLOCKS = text("num_gpu_blocks");

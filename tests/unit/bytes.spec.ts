@@ -3,7 +3,6 @@ import {
   equalsText,
   lowerEquals,
   parseDecimal,
-  parseF64,
   text,
   writeF64,
   writeHex16,
@@ -15,11 +14,6 @@ const out = memory.data(64);
 
 function written(len: i32): string {
   return String.UTF8.decodeUnsafe(out, len);
-}
-
-function f64Of(spelled: string): f64 {
-  const t = text(spelled);
-  return parseF64(t.ptr, t.len);
 }
 
 function decimalOf(spelled: string): i64 {
@@ -76,57 +70,6 @@ describe("parseDecimal", () => {
       "1234567890123456789",
     ];
     for (let i = 0; i < bad.length; i++) expect(decimalOf(bad[i])).toBe(-1, bad[i]);
-  });
-});
-
-describe("parseF64", () => {
-  it("reads what JSON and metrics spell", () => {
-    const spelled: string[] = [
-      "0",
-      "-0.5",
-      "12.75",
-      "1e3",
-      "1E+3",
-      "2.5e-3",
-      "0.63",
-      "1e20",
-      "+4",
-      "1.",
-      ".5",
-      "20113756",
-      "1e400",
-      "-1e400",
-      "1e-400",
-      "+Inf",
-      "-inf",
-      "Infinity",
-    ];
-    const values: f64[] = [
-      0,
-      -0.5,
-      12.75,
-      1000,
-      1000,
-      0.0025,
-      0.63,
-      1e20,
-      4,
-      1,
-      0.5,
-      20113756,
-      Infinity,
-      -Infinity,
-      0,
-      Infinity,
-      -Infinity,
-      Infinity,
-    ];
-    for (let i = 0; i < spelled.length; i++) expect(f64Of(spelled[i])).toBe(values[i], spelled[i]);
-  });
-
-  it("gives NaN for anything else", () => {
-    const bad: string[] = ["", "-", "e5", "1e", "1e+", "1x", "--1", "NaN", "1 ", "infinite"];
-    for (let i = 0; i < bad.length; i++) expect(isNaN(f64Of(bad[i]))).toBe(true, bad[i]);
   });
 });
 

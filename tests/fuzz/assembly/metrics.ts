@@ -4,7 +4,7 @@ import { Text, text } from "../../../assembly/bytes";
 import { ClustersReader } from "../../../assembly/discovery/admin";
 import { HostMatcher, isAtIp } from "../../../assembly/metrics/matcher";
 import { presetNames } from "../../../assembly/metrics/engines";
-import { numberOk, parseNumber } from "../../../assembly/metrics/number";
+import { numberOk, parseNumber } from "../../../assembly/number";
 import { OrcaReader } from "../../../assembly/metrics/orca";
 import { HostReport, MetricsReader } from "../../../assembly/metrics/report";
 import { hashBytes } from "../../../assembly/prefix/hash";

@@ -14,8 +14,8 @@ const MAX_DIGITS: i32 = 18;
 const MAX_EXPONENT: i32 = 400;
 
 /**
- * Reads a number as the exposition formats spell it: decimal with optional sign, fraction and
- * exponent, or `NaN`, `Inf`, `Infinity` in any case. Exact up to 15 digits, else within 1e-15.
+ * Reads a number as JSON and the exposition formats of metrics spell it: decimal with optional sign, fraction and exponent, or
+ * `NaN`, `Inf`, `Infinity` in any case. Exact up to 15 digits and small exponents, else within 1e-15 of the value.
  * @returns the value; NaN with `numberOk` false if the bytes are anything else
  */
 export function parseNumber(ptr: usize, len: i32): f64 {
