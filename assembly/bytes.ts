@@ -59,6 +59,25 @@ export function lowerEquals(ptr: usize, len: i32, lower: Text): bool {
   return true;
 }
 
+/** Copies `len` bytes; cheaper than `memory.copy` for a few. */
+export function copyShort(to: usize, from: usize, len: i32): void {
+  let i: i32 = 0;
+  for (; i + 16 <= len; i += 16) v128.store(to + i, v128.load(from + i));
+  if (len & 8) {
+    store<u64>(to + i, load<u64>(from + i));
+    i += 8;
+  }
+  if (len & 4) {
+    store<u32>(to + i, load<u32>(from + i));
+    i += 4;
+  }
+  if (len & 2) {
+    store<u16>(to + i, load<u16>(from + i));
+    i += 2;
+  }
+  if (len & 1) store<u8>(to + i, load<u8>(from + i));
+}
+
 /** The value of 1 to 18 ASCII digits (no sign, no blanks), or −1 where it is anything else. */
 export function parseDecimal(ptr: usize, len: i32): i64 {
   if (len < 1 || len > 18) return -1;

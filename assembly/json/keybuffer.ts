@@ -1,4 +1,4 @@
-import { copyShort } from "./skip";
+import { copyShort } from "../bytes";
 
 /** Longest key that comes whole, in bytes. */
 export const MAX_KEY_BYTES: i32 = 256;

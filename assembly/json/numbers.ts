@@ -1,5 +1,5 @@
 /** JSON's number grammar, byte by byte, so that a number may be cut anywhere. */
-import { copyShort } from "./skip";
+import { copyShort } from "../bytes";
 
 /** Longest spelling of a number that comes whole, in bytes. */
 export const MAX_NUMBER_BYTES: i32 = 64;

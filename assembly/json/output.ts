@@ -2,9 +2,9 @@
  * Where decoded text goes: to the sink, or into a key. Long runs go to the sink where they lie, the
  * short ones between escapes are gathered in a scratch, so that spans stay large.
  */
+import { copyShort } from "../bytes";
 import { KeyBuffer, MAX_KEY_BYTES } from "./keybuffer";
 import { JsonSink } from "./sink";
-import { copyShort } from "./skip";
 import { writeCodePoint } from "./utf8";
 
 /** Runs this long aren't copied. */

@@ -49,25 +49,6 @@ export function skipPlain(start: usize, end: usize): usize {
   return end;
 }
 
-/** Copies `len` bytes; cheaper than `memory.copy` for the short runs between escapes. */
-export function copyShort(to: usize, from: usize, len: i32): void {
-  let i: i32 = 0;
-  for (; i + 16 <= len; i += 16) v128.store(to + i, v128.load(from + i));
-  if (len & 8) {
-    store<u64>(to + i, load<u64>(from + i));
-    i += 8;
-  }
-  if (len & 4) {
-    store<u32>(to + i, load<u32>(from + i));
-    i += 4;
-  }
-  if (len & 2) {
-    store<u16>(to + i, load<u16>(from + i));
-    i += 2;
-  }
-  if (len & 1) store<u8>(to + i, load<u8>(from + i));
-}
-
 /** How far is looked for the end of a short string, in bytes. */
 const SHORT: usize = 64;
 

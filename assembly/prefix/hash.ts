@@ -4,6 +4,7 @@
  * telling contents apart, not against somebody who builds collisions on purpose: what must not be
  * guessed is in the seed. No hash is ever 0, so 0 can say "none".
  */
+import { copyShort } from "../bytes";
 
 const BLOCK: i32 = 32;
 const K1: u64 = 0x9e3779b185ebca87;
@@ -141,10 +142,10 @@ export class Hasher {
     if (held != 0) {
       const wanted = BLOCK - held;
       if (left < wanted) {
-        copyBytes(carry + held, p, left);
+        copyShort(carry + held, p, left);
         return;
       }
-      copyBytes(carry + held, p, wanted);
+      copyShort(carry + held, p, wanted);
       this.blocks(carry, 1);
       this.clearCarry();
       p += wanted;
@@ -156,7 +157,7 @@ export class Hasher {
       p += whole << 5;
       left &= BLOCK - 1;
     }
-    if (left != 0) copyBytes(carry, p, left);
+    if (left != 0) copyShort(carry, p, left);
   }
 
   /** Takes `word` as 4 bytes. */
@@ -207,28 +208,6 @@ export class Hasher {
     v128.store(carry, i64x2.splat(0));
     v128.store(carry, i64x2.splat(0), 16);
   }
-}
-
-/** Copies fewer than 32 bytes. */
-function copyBytes(to: usize, from: usize, len: i32): void {
-  let i: usize = 0;
-  if (len & 16) {
-    v128.store(to, v128.load(from));
-    i = 16;
-  }
-  if (len & 8) {
-    store<u64>(to + i, load<u64>(from + i));
-    i += 8;
-  }
-  if (len & 4) {
-    store<u32>(to + i, load<u32>(from + i));
-    i += 4;
-  }
-  if (len & 2) {
-    store<u16>(to + i, load<u16>(from + i));
-    i += 2;
-  }
-  if (len & 1) store<u8>(to + i, load<u8>(from + i));
 }
 
 const wordBytes = memory.data(4);

@@ -4,9 +4,6 @@ import { MAX_HOSTS } from "./layout";
 import { RowView, WorkerRow } from "./row";
 import { LoadBox } from "./loadbox";
 
-/** Most requests of one worker on one host that a row can count. */
-const COUNT_MAX: i32 = 65535;
-
 /**
  * Changes of this worker's row as its requests go through their stages: sent → first token → finished. Each stage is
  * entered once a request, so counts can't leak or go below zero.
@@ -48,10 +45,10 @@ export class Account {
       const newestMs = waiting > 0 ? Math.max(LoadBox.newestMs(box), sinceMs) : sinceMs;
       const finish = waiting > 0 ? LoadBox.newestMs(box) + work : 0;
       this.setWaiting(box, waiting + 1, Math.max(0, finish - newestMs) + workMs);
-      store<f64>(box + 16, newestMs);
+      LoadBox.setNewestMs(box, newestMs);
     } else this.setWaiting(box, waiting + 1, work + workMs);
-    if (isStream) store<u16>(box + 6, <u16>min(streams + 1, COUNT_MAX));
-    store<f64>(box + 24, LoadBox.clockTokens(box) + insertedTokens);
+    if (isStream) LoadBox.setStreams(box, streams + 1);
+    LoadBox.advanceClock(box, insertedTokens);
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -71,8 +68,8 @@ export class Account {
     const isSameStep = nowMs - LoadBox.newestMs(box) < SAME_STEP_MS;
     LoadBox.setLastPrefillMs(box, isSameStep ? LoadBox.lastPrefillMs(box) + workMs : workMs);
     this.leaveQueue(box, workMs, isStream, true, nowMs);
-    store<u16>(box + 2, <u16>min(LoadBox.decoding(box) + 1, COUNT_MAX));
-    store<f32>(box + 12, <f32>(LoadBox.contextTokens(box) + contextTokens));
+    LoadBox.setDecoding(box, LoadBox.decoding(box) + 1);
+    LoadBox.setContextTokens(box, LoadBox.contextTokens(box) + contextTokens);
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -109,7 +106,7 @@ export class Account {
     // When its prefill ended doesn't show.
     LoadBox.setLastPrefillMs(box, 0);
     this.leaveQueue(box, workMs, isStream, true, nowMs);
-    store<f64>(box + 24, LoadBox.clockTokens(box) + Math.max(0, outputTokens));
+    LoadBox.advanceClock(box, outputTokens);
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -122,10 +119,10 @@ export class Account {
     const box = this.present(slot, generation);
     if (box == 0) return;
     const decoding = max(0, LoadBox.decoding(box) - 1);
-    store<u16>(box + 2, <u16>decoding);
+    LoadBox.setDecoding(box, decoding);
     const context = decoding == 0 ? 0 : Math.max(0, LoadBox.contextTokens(box) - contextTokens);
-    store<f32>(box + 12, <f32>context);
-    store<f64>(box + 24, LoadBox.clockTokens(box) + Math.max(0, outputTokens));
+    LoadBox.setContextTokens(box, context);
+    LoadBox.advanceClock(box, outputTokens);
     this.row.touch();
     this.row.publish(nowMs);
   }
@@ -160,17 +157,17 @@ export class Account {
     const gone = isStream || !gotOn || LoadBox.streams(box) > 0 ? workMs : 0;
     const work = waiting == 0 ? 0 : Math.max(0, before - gone);
     this.setWaiting(box, waiting, work);
-    if (isStream) store<u16>(box + 6, <u16>max(0, LoadBox.streams(box) - 1));
+    if (isStream) LoadBox.setStreams(box, max(0, LoadBox.streams(box) - 1));
     if (!gotOn) return;
-    if (isStream) store<f64>(box + 16, nowMs);
+    if (isStream) LoadBox.setNewestMs(box, nowMs);
     else {
       // An answer in one piece was prefilled long before it came: when the queue ends stays as it was.
-      store<f64>(box + 16, Math.min(nowMs, LoadBox.newestMs(box) + before - work));
+      LoadBox.setNewestMs(box, Math.min(nowMs, LoadBox.newestMs(box) + before - work));
     }
   }
 
   private setWaiting(box: usize, waiting: i32, workMs: f64): void {
-    store<u16>(box, <u16>min(waiting, COUNT_MAX));
-    store<f32>(box + 8, <f32>workMs);
+    LoadBox.setWaiting(box, waiting);
+    LoadBox.setWorkMs(box, workMs);
   }
 }

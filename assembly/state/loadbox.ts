@@ -6,6 +6,8 @@
  * ```
  */
 const LAST_UNIT_MS: f64 = 8;
+/** Most requests of one kind that a box can count. */
+const COUNT_MAX: i32 = 65535;
 
 @unmanaged
 export class LoadBox {
@@ -19,6 +21,7 @@ export class LoadBox {
   static decoding(box: usize): i32 {
     return <i32>load<u16>(box + 2);
   }
+  /** That of the host when the box was begun: a box of another one counts for nothing. */
   @inline
   static generation(box: usize): u8 {
     return load<u8>(box + 4);
@@ -56,5 +59,44 @@ export class LoadBox {
   @inline
   static clockTokens(box: usize): f64 {
     return load<f64>(box + 24);
+  }
+
+  /** Empties the box for a host of another generation; its clock goes on, for what was inserted stays a part of it. */
+  @inline
+  static begin(box: usize, generation: u8): void {
+    store<u64>(box, 0);
+    store<u8>(box + 4, generation);
+    store<u64>(box + 8, 0);
+    store<f64>(box + 16, 0);
+  }
+
+  @inline
+  static setWaiting(box: usize, count: i32): void {
+    store<u16>(box, <u16>min(count, COUNT_MAX));
+  }
+  @inline
+  static setDecoding(box: usize, count: i32): void {
+    store<u16>(box + 2, <u16>min(count, COUNT_MAX));
+  }
+  @inline
+  static setStreams(box: usize, count: i32): void {
+    store<u16>(box + 6, <u16>min(count, COUNT_MAX));
+  }
+  @inline
+  static setWorkMs(box: usize, ms: f64): void {
+    store<f32>(box + 8, <f32>ms);
+  }
+  @inline
+  static setContextTokens(box: usize, tokens: f64): void {
+    store<f32>(box + 12, <f32>tokens);
+  }
+  @inline
+  static setNewestMs(box: usize, ms: f64): void {
+    store<f64>(box + 16, ms);
+  }
+  /** The clock only goes forward. @param tokens ≥ 0 */
+  @inline
+  static advanceClock(box: usize, tokens: f64): void {
+    store<f64>(box + 24, LoadBox.clockTokens(box) + Math.max(0, tokens));
   }
 }

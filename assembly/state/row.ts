@@ -147,12 +147,7 @@ export class WorkerRow {
   box(slot: i32, generation: u8): usize {
     const box = RowView.box(this.record.bytes, slot);
     if (slot >= RowView.count(this.record.bytes)) store<i32>(this.record.bytes + COUNT, slot + 1);
-    if (LoadBox.generation(box) != generation) {
-      store<u64>(box, 0);
-      store<u8>(box + 4, generation);
-      store<u64>(box + 8, 0);
-      store<f64>(box + 16, 0);
-    }
+    if (LoadBox.generation(box) != generation) LoadBox.begin(box, generation);
     return box;
   }
 
@@ -268,12 +263,10 @@ export class WorkerRow {
       for (let slot = 0; slot < rows; slot++) {
         const box = RowView.box(bytes, slot);
         const clock = LoadBox.clockTokens(box);
-        if (slot < count) memory.copy(box, RowView.box(own, slot), ROW_RECORD);
-        else memory.fill(box, 0, 24);
-        store<f64>(
-          box + 24,
-          clock + (slot < count ? LoadBox.clockTokens(RowView.box(own, slot)) : 0),
-        );
+        if (slot < count) {
+          memory.copy(box, RowView.box(own, slot), ROW_RECORD);
+          LoadBox.advanceClock(box, clock);
+        } else LoadBox.begin(box, 0);
       }
       store<i32>(bytes + COUNT, rows);
       store<i32>(bytes + HELD, RowView.held(own));

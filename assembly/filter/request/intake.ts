@@ -62,18 +62,55 @@ export class Intake {
   /** The client's own deadline for the answer, and its goal for the first token, from now: ms, 0 for none. */
   deadlineMs: f64 = 0;
   goalMs: f64 = 0;
+  private isPost: bool = false;
+  private isInferencePath: bool = false;
+  /** Place in `affinity.headers` of the session found so far. */
+  private sessionRank: i32 = 0;
 
   /**
    * Reads the request's headers, and removes what only the filter may say: every copy of the routing header, and debug headers.
    * @returns false when the headers can't be read
    */
   read(config: Config): bool {
+    this.clear();
+    const routing = config.routing.header;
+    const count = readPairs(HeaderMap.Request);
+    if (count < 0) {
+      removeHeader(HeaderMap.Request, routing);
+      return false;
+    }
+    this.sessionRank = config.affinity.headers.length;
+    for (let i = 0; i < count; i++) {
+      const name = pairNamePtr(i);
+      const length = pairNameLen(i);
+      const value = pairValuePtr(i);
+      const size = pairValueLen(i);
+      this.takeStandard(config, name, length, value, size);
+      if (size > 0) this.takeConfigured(config, name, length, value, size);
+      if (equalsText(name, length, routing)) this.isSteered = true;
+      else if (length >= OWN.len && equalBytes(name, OWN.len, OWN.ptr, OWN.len)) {
+        if (!isRead(config, name, length)) removeNamed(HeaderMap.Request, name, length);
+      }
+    }
+    const secret = config.affinity.hashSecret;
+    if (secret.len > 0) this.tenantHash = mix(hashBytes(secret.ptr, secret.len), this.tenantHash);
+    if (this.isSteered) removeHeader(HeaderMap.Request, routing);
+    this.inference = this.isPost && this.isInferencePath;
+    if (!this.hasPriority && this.isInferencePath) {
+      this.priority = pathPriority(config.admission, this.pathPtr, this.pathLen);
+    }
+    return true;
+  }
+
+  private clear(): void {
     this.inference = false;
     this.readable = true;
     this.apiHash = 0;
     this.isResponses = false;
     this.pathLen = 0;
     this.isGet = false;
+    this.isPost = false;
+    this.isInferencePath = false;
     this.sessionHash = 0;
     this.tenantHash = 0;
     this.contentLength = -1;
@@ -83,88 +120,69 @@ export class Intake {
     this.deadlineMs = 0;
     this.goalMs = 0;
     this.isSteered = false;
-    const count = readPairs(HeaderMap.Request);
-    if (count < 0) {
-      removeHeader(HeaderMap.Request, config.routing.header);
-      return false;
+  }
+
+  /** A header whose name is fixed. Most are told apart by length alone. */
+  @inline
+  private takeStandard(config: Config, name: usize, length: i32, value: usize, size: i32): void {
+    switch (length) {
+      case 5:
+        if (equalsText(name, length, PATH)) this.readPath(config, value, size);
+        break;
+      case 7:
+        if (equalsText(name, length, METHOD)) {
+          this.isPost = equalsText(value, size, POST);
+          this.isGet = equalsText(value, size, GET);
+        }
+        break;
+      case 12:
+        if (equalsText(name, length, CONTENT_TYPE)) this.readType(value, size);
+        break;
+      case 13:
+        if (equalsText(name, length, SLO_TTFT)) this.goalMs = durationMs(value, size);
+        break;
+      case 14:
+        if (equalsText(name, length, CONTENT_LENGTH)) {
+          this.contentLength = parseDecimal(value, size);
+        }
+        break;
+      case 16:
+        if (equalsText(name, length, CONTENT_ENCODING)) {
+          if (size > 0 && !lowerEquals(value, size, IDENTITY)) this.readable = false;
+        }
+        break;
+      case 20:
+        if (equalsText(name, length, REQUEST_TIMEOUT)) this.readDeadline(value, size);
+        break;
+      case 30:
+        if (equalsText(name, length, EXPECTED_TIMEOUT)) this.readDeadline(value, size);
+        break;
     }
+  }
+
+  /** A header with a value that the configuration may name: sessions, tenants, the priority. */
+  @inline
+  private takeConfigured(config: Config, name: usize, length: i32, value: usize, size: i32): void {
     const sessions = config.affinity.headers;
+    for (let rank = 0; rank < this.sessionRank; rank++) {
+      if (equalsText(name, length, unchecked(sessions[rank]))) {
+        this.sessionRank = rank;
+        this.sessionHash = hashBytes(value, size);
+      }
+    }
     const tenant = config.affinity.tenantHeader;
-    const routing = config.routing.header;
-    const priority = config.admission.priorityHeader;
     const share = config.admission.tenantHeader;
-    let sessionRank = sessions.length;
-    let post = false;
-    let path = false;
-    for (let i = 0; i < count; i++) {
-      const name = pairNamePtr(i);
-      const length = pairNameLen(i);
-      const value = pairValuePtr(i);
-      const size = pairValueLen(i);
-      switch (length) {
-        case 5:
-          if (equalsText(name, length, PATH)) path = this.readPath(config, value, size);
-          break;
-        case 7:
-          if (equalsText(name, length, METHOD)) {
-            post = equalsText(value, size, POST);
-            this.isGet = equalsText(value, size, GET);
-          }
-          break;
-        case 12:
-          if (equalsText(name, length, CONTENT_TYPE)) this.readType(value, size);
-          break;
-        case 13:
-          if (equalsText(name, length, SLO_TTFT)) this.goalMs = durationMs(value, size);
-          break;
-        case 14:
-          if (equalsText(name, length, CONTENT_LENGTH)) {
-            this.contentLength = parseDecimal(value, size);
-          }
-          break;
-        case 16:
-          if (equalsText(name, length, CONTENT_ENCODING)) {
-            if (size > 0 && !lowerEquals(value, size, IDENTITY)) this.readable = false;
-          }
-          break;
-        case 20:
-          if (equalsText(name, length, REQUEST_TIMEOUT)) this.readDeadline(value, size);
-          break;
-        case 30:
-          if (equalsText(name, length, EXPECTED_TIMEOUT)) this.readDeadline(value, size);
-          break;
-      }
-      if (size > 0) {
-        for (let rank = 0; rank < sessionRank; rank++) {
-          if (equalsText(name, length, unchecked(sessions[rank]))) {
-            sessionRank = rank;
-            this.sessionHash = hashBytes(value, size);
-          }
-        }
-        if (tenant.len > 0 && equalsText(name, length, tenant)) {
-          this.tenantHash = hashBytes(value, size);
-        }
-        if (share.len > 0 && equalsText(name, length, share)) {
-          this.shareHash = hashBytes(value, size);
-        }
-        if (priority.len > 0 && equalsText(name, length, priority)) {
-          this.priority = parsePriority(value, size);
-          this.hasPriority = true;
-        }
-      }
-      if (equalsText(name, length, routing)) this.isSteered = true;
-      else if (length >= OWN.len && equalBytes(name, OWN.len, OWN.ptr, OWN.len)) {
-        if (!isRead(config, name, length)) removeNamed(HeaderMap.Request, name, length);
-      }
+    const priority = config.admission.priorityHeader;
+    if (tenant.len > 0 && equalsText(name, length, tenant)) {
+      this.tenantHash = hashBytes(value, size);
     }
-    const secret = config.affinity.hashSecret;
-    if (secret.len > 0) this.tenantHash = mix(hashBytes(secret.ptr, secret.len), this.tenantHash);
-    if (this.isSteered) removeHeader(HeaderMap.Request, routing);
-    this.inference = post && path;
-    if (!this.hasPriority && path) {
-      this.priority = pathPriority(config.admission, this.pathPtr, this.pathLen);
+    if (share.len > 0 && equalsText(name, length, share)) {
+      this.shareHash = hashBytes(value, size);
     }
-    return true;
+    if (priority.len > 0 && equalsText(name, length, priority)) {
+      this.priority = parsePriority(value, size);
+      this.hasPriority = true;
+    }
   }
 
   /** Of several deadlines the earliest counts. */
@@ -173,7 +191,7 @@ export class Intake {
     if (ms > 0 && (this.deadlineMs == 0 || ms < this.deadlineMs)) this.deadlineMs = ms;
   }
 
-  private readPath(config: Config, ptr: usize, len: i32): bool {
+  private readPath(config: Config, ptr: usize, len: i32): void {
     let size = 0;
     while (size < len && load<u8>(ptr + size) != 0x3f) size++;
     this.pathPtr = ptr;
@@ -181,7 +199,7 @@ export class Intake {
     this.apiHash = hashBytes(ptr, size);
     const tail = size - RESPONSES.len;
     this.isResponses = tail >= 0 && equalsText(ptr + tail, RESPONSES.len, RESPONSES);
-    return isInferencePath(config.routing.paths, ptr, len);
+    this.isInferencePath = isInferencePath(config.routing.paths, ptr, len);
   }
 
   /** Anything but JSON (or no type at all: many clients forget it) is opaque, and so is JSON in another charset. */
