@@ -16,7 +16,7 @@ const STYLE: string =
   ".bar i{display:block;height:100%;background:var(--bar)}.num{display:inline-block;min-width:3.2rem}.bad{color:var(--bad);font-weight:600}.good{color:var(--good)}" +
   "@media(max-width:760px){body{padding:1rem}.sums div{flex-basis:7rem}table,tbody,tr,td{display:block}thead{display:none}tr{padding:.4rem 0;border-bottom:1px solid var(--line)}tr:last-child{border:0}" +
   "td,td:first-child{border:0;display:flex;justify-content:space-between;gap:1rem;padding:.2rem .8rem}td::before{content:attr(data-l);color:var(--soft);font-weight:400}" +
-  ".told td:first-child{font-weight:600}.told td:last-child{justify-content:end;text-align:right;width:auto}.told td:last-child::before{content:none}" +
+  ".told td:first-child{font-weight:600}.told td:last-child{justify-content:start;text-align:left;width:auto}.told td:last-child::before{content:none}" +
   "#rows tr{display:grid;grid-template-columns:repeat(3,1fr);gap:.4rem .8rem;padding:.7rem .8rem}#rows td{flex-direction:column;justify-content:start;gap:0;padding:0;text-align:left;overflow-wrap:anywhere;white-space:normal}" +
   "#rows td::before{font-size:.75rem}#rows td:first-child{grid-column:span 2}#rows .num{min-width:0}#rows .bar{width:2.6rem}}";
 
