@@ -121,7 +121,7 @@ export class InFlight {
    * Since when a host is on with what other workers and gateways have waiting there, ms; now, where it isn't or should be done
    * by now. A queue that joins theirs is as old as theirs: then the sums of the formula above count what has passed once.
    * Now, too, for a gateway alone: between workers' rows, which are never late, it gained nothing (heavy-light at 0.9 of
-   * saturation, four seeds: TTFT p90 1,081 ms with this and `othersGotOnMs`, 950 without).
+   * saturation, four seeds).
    */
   othersNewestMs(slot: i32, nowMs: f64): f64 {
     const peers = this.peers;
@@ -129,13 +129,6 @@ export class InFlight {
     const work = unchecked(this.workSum[slot]) + unchecked(peers.workMs[slot]);
     const newest = max(unchecked(this.newestMax[slot]), unchecked(peers.newestMs[slot]));
     return newest <= nowMs && work > nowMs - newest ? newest : nowMs;
-  }
-
-  /** The last time that a host is known to have got on with something of others, ms; 0 for a gateway alone. */
-  othersGotOnMs(slot: i32): f64 {
-    const peers = this.peers;
-    if (peers.heard == 0) return 0;
-    return max(unchecked(this.newestMax[slot]), unchecked(peers.newestMs[slot]));
   }
 
   /** Requests at a host, of this Envoy and the gateways that it hears. */

@@ -9,6 +9,16 @@ const rand = random(11);
 const page = (running: number, waiting: number) =>
   `vllm:num_requests_running ${running}\nvllm:num_requests_waiting ${waiting}\n`;
 
+/** The first token of a streamed answer. */
+function beginStream(asked: Exchange): void {
+  asked.stream.upstreamAddress = asked.target;
+  asked.stream.responseHeaders([
+    [":status", "200"],
+    ["content-type", "text/event-stream"],
+  ]);
+  asked.stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
+}
+
 test("held requests have one order over all gateways: by priority, then the more urgent", () => {
   const lab = new PeerLab(3, { servers: 1, config: { cost: { learn: true } } });
   lab.wait(1300);
@@ -92,17 +102,33 @@ test("what one gateway learned of a server's speed counts at the others", () => 
   assert.equal(others, 0, "at a gateway that never asked it");
 });
 
+test("a prompt that another gateway sent meanwhile makes a prefill look no shorter than it was", () => {
+  const config = { cost: { learn: true }, admission: { enabled: false }, status: { path: "/s" } };
+  const lab = new PeerLab(2, { servers: 1, config });
+  lab.wait(1300);
+  // 5,000 tokens, 275 ms at the prior. It takes longer, so the other gateway takes the server for idle.
+  const asked = lab.at(0).send(chat(prose(20_000, rand)));
+  lab.wait(300);
+  lab.at(1).send(chat(prose(4_000, rand)));
+  lab.wait(20);
+  beginStream(asked);
+  lab.wait(20);
+  const usage = { prompt_tokens: Number(asked.stream.property("warmroute.prompt_tokens")) };
+  const end = JSON.stringify({ choices: [], usage: { ...usage, completion_tokens: 2 } });
+  asked.stream.responseBody(`data: ${end}\n\ndata: [DONE]\n\n`, true);
+  lab.wait(200);
+  const page = lab.at(0).send(Buffer.alloc(0), { method: "GET", path: "/s.json" });
+  const data = JSON.parse(page.stream.localReply?.body.toString() ?? "");
+  const perToken = data.hosts[0].prefill_ms_per_token;
+  assert.ok(perToken > 0.05 && perToken < 0.075, `${perToken} ms`);
+});
+
 test("what a first token showed of a server's speed is told, before any answer has ended", () => {
   const lab = new PeerLab(2, { servers: 1, config: { cost: { learn: true } } });
   lab.wait(1300);
   const asked = lab.at(0).send(chat(prose(8_000, rand)));
   lab.wait(275);
-  asked.stream.upstreamAddress = asked.target;
-  asked.stream.responseHeaders([
-    [":status", "200"],
-    ["content-type", "text/event-stream"],
-  ]);
-  asked.stream.responseBody('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n');
+  beginStream(asked);
   lab.wait(300);
   const speeds = lab.messagesOf(0).map(({ update }) => update.rows[0]?.prefillSamples);
   assert.equal(speeds.at(-1), 1);
