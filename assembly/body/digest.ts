@@ -3,8 +3,10 @@
  * of characters (numbers count as spelled). Members of an object are added up, so a key given twice
  * counts twice. Below MAX_LEVELS levels the order of array items isn't seen any more.
  *
- * The size is that of the value written compactly, with no more escapes than JSON needs.
+ * The size is that of the value written compactly, with no more escapes than JSON needs; a string under `image_url` is an
+ * image and has none.
  */
+import { text } from "../bytes";
 import { skipPlain } from "../json/skip";
 import { hashBytes, Hasher, mix } from "../prefix/hash";
 
@@ -16,6 +18,7 @@ const NUMBER_SALT: u64 = 0x9a3b_e200_0000_0003;
 const TRUE_HASH: u64 = 0x72e0_0000_0000_0004;
 const FALSE_HASH: u64 = 0xfa15_e000_0000_0005;
 const NULL_HASH: u64 = 0x9011_0000_0000_0006;
+const IMAGE_URL: u64 = hashBytes(text("image_url").ptr, text("image_url").len);
 
 @final
 export class ValueDigest {
@@ -24,6 +27,7 @@ export class ValueDigest {
   /** Code points and UTF-8 bytes of its compact form. */
   codePoints: u32 = 0;
   bytes: u32 = 0;
+  images: u32 = 0;
   /** Members of the outermost array or object. */
   count: u32 = 0;
   /** Arrays and objects open; 0 between values. */
@@ -33,12 +37,14 @@ export class ValueDigest {
   private keys: StaticArray<u64> = new StaticArray<u64>(MAX_LEVELS);
   private objects: StaticArray<bool> = new StaticArray<bool>(MAX_LEVELS);
   private isFirst: bool = true;
+  private isImage: bool = false;
   private hasher: Hasher = new Hasher();
 
   reset(): void {
     this.hash = 0;
     this.codePoints = 0;
     this.bytes = 0;
+    this.images = 0;
     this.count = 0;
     this.depth = 0;
     this.isFirst = true;
@@ -84,18 +90,22 @@ export class ValueDigest {
   beginText(): void {
     this.beginValue();
     this.grow(2, 0);
+    this.isImage = this.atImage;
+    if (this.isImage) this.images++;
     this.hasher.reset(0);
   }
 
   text(ptr: usize, len: i32, tails: i32, isPlain: bool): void {
     this.hasher.update(ptr, len);
-    this.measure(ptr, len, tails, isPlain);
+    if (!this.isImage) this.measure(ptr, len, tails, isPlain);
   }
 
   /** A whole plain ASCII string. */
   plainText(ptr: usize, len: i32): void {
     this.beginValue();
-    this.grow(len + 2, 0);
+    const isImage = this.atImage;
+    if (isImage) this.images++;
+    this.grow(isImage ? 2 : len + 2, 0);
     this.add(hashBytes(ptr, len));
   }
 
@@ -121,6 +131,12 @@ export class ValueDigest {
     this.beginValue();
     this.grow(4, 0);
     this.add(NULL_HASH);
+  }
+
+  /** Whether a string here is an image. */
+  private get atImage(): bool {
+    const depth = this.depth;
+    return depth > 0 && depth <= MAX_LEVELS && unchecked(this.keys[depth - 1]) == IMAGE_URL;
   }
 
   /** A value begins: in an array it may need a comma. */

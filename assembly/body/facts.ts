@@ -61,6 +61,7 @@ export class Facts {
   previousResponseIdHash: u64 = 0;
   userHash: u64 = 0;
   cacheSaltHash: u64 = 0;
+  /** Adapters, and all else beside the prompt's text that a cache depends on: further salts, images, a template. */
   adapterHash: u64 = 0;
 
   /** Whether a line that differs in each request was left out, and its bytes. */

@@ -42,6 +42,8 @@ export const enum NodeKey {
   Url,
   Data,
   Id,
+  /** An image that the server has already: inside a part it is a `Name`, elsewhere it says nothing. */
+  Uuid,
 }
 
 /** Slots that lie before a message's text. */
@@ -52,9 +54,14 @@ export const HEAD_SLOTS: u32 =
   (1 << NodeKey.Thinking) |
   (1 << NodeKey.Summary);
 
-/** The key's number, `Unknown` for any other. */
-export function nodeKey(ptr: usize, len: i32): NodeKey {
-  return <NodeKey>table.find(ptr, len);
+/**
+ * The key's number, `Unknown` for any other.
+ * @param isPart whether it is a key of a part of a message, not of the message itself
+ */
+export function nodeKey(ptr: usize, len: i32, isPart: bool): NodeKey {
+  const key = <NodeKey>table.find(ptr, len);
+  if (key != NodeKey.Uuid) return key;
+  return isPart ? NodeKey.Name : NodeKey.Unknown;
 }
 
 @inline
@@ -165,3 +172,18 @@ table.add("audio", NodeKey.Audio);
 table.add("url", NodeKey.Url);
 table.add("data", NodeKey.Data);
 table.add("id", NodeKey.Id);
+table.add("uuid", NodeKey.Uuid);
+// Other names for the same, never beside each other in one object.
+table.add("video", NodeKey.VideoUrl);
+table.add("image_embeds", NodeKey.Image);
+table.add("audio_embeds", NodeKey.Audio);
+table.add("file_url", NodeKey.FileId);
+table.add("result", NodeKey.Image);
+table.add("action", NodeKey.Input);
+table.add("operation", NodeKey.Input);
+table.add("code", NodeKey.Input);
+table.add("outputs", NodeKey.Output);
+table.add("logs", NodeKey.Text);
+table.add("stdout", NodeKey.Output);
+table.add("stderr", NodeKey.Refusal);
+table.add("encrypted_content", NodeKey.Name);

@@ -104,7 +104,8 @@ export class NodeReader {
   }
 
   protected nodeKey(ptr: usize, len: i32, cut: bool): void {
-    this.frameAt(this.level).key = cut ? NodeKey.Unknown : nodeKey(ptr, len);
+    const level = this.level;
+    this.frameAt(level).key = cut ? NodeKey.Unknown : nodeKey(ptr, len, level > 0);
   }
 
   /** A value begins in a frame: what an earlier one under the same key gave is gone. */
@@ -255,7 +256,11 @@ export class NodeReader {
     else if (key == NodeKey.Type) frame.type = hash;
     else if (frame.isMedia || holdsText(key)) {
       frame.set(key, hash, codePoints, bytes, 0, 0);
-    } else frame.set(key, hash, 0, 0, isImage(key) ? 1 : 0, isAudio(key) ? 1 : 0);
+    } else {
+      // As a string, `source` says where a text comes from.
+      const isPicture = isImage(key) && key != NodeKey.Source;
+      frame.set(key, hash, 0, 0, isPicture ? 1 : 0, isAudio(key) ? 1 : 0);
+    }
   }
 
   /** A number, true or false in a frame: whether it is an argument. */
@@ -277,7 +282,7 @@ export class NodeReader {
     if (digest.depth > 0) return;
     this.isDigesting = false;
     const frame = this.frameAt(this.level);
-    frame.set(frame.key, digest.hash, digest.codePoints, digest.bytes, 0, 0);
+    frame.set(frame.key, digest.hash, digest.codePoints, digest.bytes, digest.images, 0);
   }
 }
 

@@ -61,6 +61,7 @@ export class RequestReader {
     const root = this.root;
     const content = root.content;
     if (!isWhole) root.cutOff();
+    root.settle();
     root.settings.writeTo(facts);
     facts.modelLen = root.modelLen;
     memory.copy(facts.modelPtr, changetype<usize>(root.model), root.modelLen);
@@ -69,8 +70,8 @@ export class RequestReader {
     facts.promptCodePoints = messages.codePoints + system.codePoints;
     facts.promptBytes = messages.bytes + system.bytes;
     facts.tokenIds = messages.tokenIds;
-    facts.images = messages.images + system.images;
-    facts.audios = messages.audios + system.audios;
+    facts.images = messages.images + system.images + root.settings.images;
+    facts.audios = messages.audios + system.audios + root.settings.audios;
     facts.prompts = max(content.prompts, 1);
     facts.toolsHash = root.tools.hash;
     facts.toolsBytes = root.tools.bytes;

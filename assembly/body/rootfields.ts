@@ -9,7 +9,7 @@ import { ContentReader } from "./content";
 import { ValueDigest } from "./digest";
 import { MAX_MODEL_BYTES } from "./facts";
 import { BodyFields, FieldNode } from "./fields";
-import { isAdapter, isPrompt, isSystem, isTools, RootKey } from "./rootkeys";
+import { isMediaData, isNamed, isPrompt, isSeed, isSystem, isTools, RootKey } from "./rootkeys";
 import { sessionInUserId } from "./session";
 import { Settings } from "./settings";
 import { TextField } from "./textfield";
@@ -24,7 +24,7 @@ export const enum Taker {
   Fields,
   /** The content reader. */
   Content,
-  /** The digest: tools, adapters. */
+  /** The digest: tools, and what the cache depends on beside the prompt. */
   Digest,
 }
 
@@ -76,6 +76,13 @@ export abstract class RootFields extends JsonSink {
     this.tools.reset();
   }
 
+  /** The body has ended. A query counts only beside the documents that it is held against. */
+  settle(): void {
+    if (this.systemKey == RootKey.Query && this.promptKey != RootKey.Documents) {
+      this.content.clearSystem();
+    }
+  }
+
   /** The body ends here, in the midst of it. */
   cutOff(): void {
     this.content.cutOff();
@@ -92,11 +99,13 @@ export abstract class RootFields extends JsonSink {
       return;
     }
     this.beginField();
+    // An object names a template, whose text is elsewhere.
+    if (this.key == RootKey.Prompt) this.key = RootKey.PromptTemplate;
     const key = this.key;
     const hasFields = key == RootKey.Parameters || key == RootKey.SamplingParams;
     if (depth < MAX_DEPTH && (hasFields || this.field != null)) {
       this.enter(hasFields ? key : RootKey.Count, this.field);
-    } else if (isAdapter(key)) this.beginDigest(true);
+    } else if (isSeed(key)) this.beginDigest(true);
     else this.skipped = 1;
   }
 
@@ -113,7 +122,7 @@ export abstract class RootFields extends JsonSink {
     }
     this.beginField();
     const key = this.key;
-    if (isTools(key) || isAdapter(key)) this.beginDigest(false);
+    if (isTools(key) || isSeed(key)) this.beginDigest(false);
     else if (!this.beginContent(true)) this.skipped = 1;
   }
 
@@ -123,27 +132,27 @@ export abstract class RootFields extends JsonSink {
     if (this.beginContent(false)) return true;
     const field = this.field;
     const key = this.key;
-    const isNamed = key >= RootKey.Model && key <= RootKey.AdapterId;
-    if (!isNamed && !(field && field.rank >= 0)) return false;
+    if (!isNamed(key) && !(field && field.rank >= 0)) return false;
     this.isReading = true;
     this.text.begin();
     return true;
   }
 
-  /** A string of the body's own fields is complete. An empty one is as good as absent. */
+  /** A string of the body's own fields is complete. An empty one is as good as absent, a blank one names no session. */
   protected endText(): void {
     const text = this.text;
     this.isReading = false;
     if (text.bytes == 0) return;
     const hash = text.hash;
     const key = this.key;
-    if (key >= RootKey.Model && key <= RootKey.AdapterId) this.settings.setHash(key, hash);
+    if (isNamed(key)) this.settings.setHash(key, hash);
+    if (isMediaData(key)) this.settings.setNumber(key, 1);
     if (key == RootKey.Model) {
       this.modelLen = min(text.keptLen, MAX_MODEL_BYTES);
       memory.copy(changetype<usize>(this.model), text.ptr, this.modelLen);
     }
     const field = this.field;
-    if (!field || field.rank < 0) return;
+    if (!field || field.rank < 0 || text.isBlank) return;
     let session = hash;
     if (field.isUserId) session = text.isWhole ? sessionInUserId(text.ptr, text.keptLen) : 0;
     this.settings.setSession(field.rank, session, key == RootKey.PreviousResponseId);
@@ -201,6 +210,9 @@ export abstract class RootFields extends JsonSink {
     if (digest.depth > 0) return;
     this.taker = Taker.Fields;
     if (isTools(this.key)) this.tools.set(this.key, digest, digest.hash);
-    else if (digest.count > 0) this.settings.setHash(this.key, digest.hash);
+    else if (digest.count > 0) {
+      this.settings.setHash(this.key, digest.hash);
+      if (isMediaData(this.key)) this.settings.setNumber(this.key, digest.count);
+    }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What the fields outside the prompt say: model, limits, sessions, adapters. Each field has a place
+ * What the fields outside the prompt say: model, limits, sessions, adapters, media. Each field has a place
  * of its own that a later value under the same key overwrites; what they mean together is worked
  * out at the end.
  */
@@ -16,7 +16,7 @@ export class Settings {
   stream: bool = false;
   /** By key: hash of a string, 0 for absent. */
   private hashes: StaticArray<u64> = new StaticArray<u64>(RootKey.Count);
-  /** By key: a number, 0 for absent. */
+  /** By key: a number, how many images, videos or sounds; 0 for absent. */
   private numbers: StaticArray<f64> = new StaticArray<f64>(RootKey.Count);
   /** By rank of the body field: hash of the session, 0 for absent. */
   private sessions: StaticArray<u64> = new StaticArray<u64>(MAX_BODY_FIELDS);
@@ -37,9 +37,12 @@ export class Settings {
     if (key == RootKey.Parameters) {
       unchecked((this.numbers[RootKey.ParametersMaxNewTokens] = 0));
       unchecked((this.numbers[RootKey.ParametersBestOf] = 0));
+      unchecked((this.hashes[RootKey.ParametersAdapterId] = 0));
     } else if (key == RootKey.SamplingParams) {
       unchecked((this.numbers[RootKey.SamplingMaxNewTokens] = 0));
       unchecked((this.numbers[RootKey.SamplingN] = 0));
+    } else if (key == RootKey.Prompt) {
+      unchecked((this.hashes[RootKey.PromptTemplate] = 0));
     }
   }
 
@@ -77,7 +80,7 @@ export class Settings {
     facts.n = this.answers(RootKey.N, RootKey.SamplingN);
     facts.bestOf = this.answers(RootKey.BestOf, RootKey.ParametersBestOf);
     let adapter: u64 = 0;
-    for (let key: i32 = RootKey.Lora; key <= RootKey.AdapterId; key++) {
+    for (let key: i32 = RootKey.ExtraKey; key <= RootKey.AudioData; key++) {
       const hash = this.hash(key);
       if (hash != 0) adapter = adapter == 0 ? hash : mix(adapter, hash);
     }
@@ -90,6 +93,18 @@ export class Settings {
       facts.sessionIsResponseId = unchecked(this.isResponseId[rank]);
       return;
     }
+  }
+
+  /** Images and videos beside the prompt. */
+  get images(): u32 {
+    return <u32>(
+      (unchecked(this.numbers[RootKey.ImageData]) + unchecked(this.numbers[RootKey.VideoData]))
+    );
+  }
+
+  /** Sounds beside the prompt. */
+  get audios(): u32 {
+    return <u32>unchecked(this.numbers[RootKey.AudioData]);
   }
 
   private hash(key: RootKey): u64 {

@@ -35,6 +35,12 @@ export class TextField {
     return this.hasher.digest();
   }
 
+  /** Whether there are only blanks in what is kept. */
+  get isBlank(): bool {
+    for (let i = 0; i < this.keptLen; i++) if (load<u8>(this.ptr + i) > 0x20) return false;
+    return true;
+  }
+
   get isWhole(): bool {
     return this.bytes <= <u32>MAX_KEPT;
   }

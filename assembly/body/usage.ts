@@ -79,6 +79,11 @@ export class UsageReader extends EventSink {
     return this.facts.cachedTokens;
   }
 
+  /** Whether an answer in one piece says that it is an error. */
+  get failed(): bool {
+    return this.facts.failed;
+  }
+
   /** `hashBytes` of the answer's id, 0 if there is none. */
   get idHash(): u64 {
     return this.facts.idHash;

@@ -19,13 +19,16 @@ const STOP = text("stop");
 
 /**
  * What an answer, or the events of one, say about tokens. Fields of later events replace those of
- * earlier ones; those of the items of a batch (a list at the top) add up.
+ * earlier ones, but 0 replaces nothing: some servers say 0 where they don't know, at the start or at the
+ * end. Those of the items of a batch (a list at the top) add up.
  */
 export class UsageFacts extends LevelSink {
   /** Hash of the answer's id, 0 if it has none. */
   idHash: u64 = 0;
   /** llama.cpp's `"stop": true` was seen. */
   stopped: bool = false;
+  /** An answer in one piece says that it is an error. */
+  failed: bool = false;
   /** The document now read holds generated text; only kept while `watchContent`. */
   hasContent: bool = false;
   /** Whether to look for generated text. */
@@ -51,6 +54,7 @@ export class UsageFacts extends LevelSink {
   reset(): void {
     this.idHash = 0;
     this.stopped = false;
+    this.failed = false;
     this.watchContent = false;
     for (let i = 0; i < FIELDS; i++) {
       unchecked((this.fields[i] = -1));
@@ -115,6 +119,7 @@ export class UsageFacts extends LevelSink {
 
   protected open(isObject: bool): void {
     let place = Place.None;
+    this.noteError();
     if (this.skipped == 0) {
       if (this.depth == 0) {
         if (isObject) place = Place.Root;
@@ -159,6 +164,11 @@ export class UsageFacts extends LevelSink {
       unchecked((this.sums[i] = max<i64>(this.sums[i], 0) + value));
       unchecked((this.fields[i] = -1));
     }
+  }
+
+  /** A value that isn't null begins: under `error` it is one. */
+  private noteError(): void {
+    if (this.to == Place.Error) this.failed = true;
   }
 
   private clearKey(): void {
@@ -213,6 +223,7 @@ export class UsageFacts extends LevelSink {
   }
 
   onStringEnd(): void {
+    this.noteError();
     if (this.atId) {
       if (this.idLen > 0) this.idHash = hashBytes(changetype<usize>(this.id), this.idLen);
       this.skipStrings(true);
@@ -223,7 +234,8 @@ export class UsageFacts extends LevelSink {
   onNumber(ptr: usize, len: i32): void {
     if (this.skipped == 0 && this.field != Field.None) {
       const value = count(ptr, len);
-      if (value >= 0) unchecked((this.fields[this.field] = value));
+      const known = unchecked(this.fields[this.field]);
+      if (value > 0 || (value == 0 && known < 0)) unchecked((this.fields[this.field] = value));
     }
     this.clearKeyAfterId();
   }

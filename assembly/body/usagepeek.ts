@@ -28,6 +28,7 @@ const EVALUATED = text("tokens_evaluated");
 const CONTENT: StaticArray<Text> = [
   text("content"),
   text("text"),
+  text("text_output"),
   text("delta"),
   text("reasoning_content"),
   text("reasoning"),

@@ -142,7 +142,7 @@ test("the time to the first token of a streamed answer is counted, and the promp
   gateway.host.advance(700);
   const ttft = () => gateway.host.metrics.histogram("warmroute.ttft_ms");
   assert.equal(ttft()?.count ?? 0, 0);
-  exchange.stream.responseBody("data: {}\n\n");
+  exchange.stream.responseBody('data: {"choices":[{"delta":{"content":"a"}}]}\n\n');
   assert.equal(ttft()?.count, 1);
   assert.equal(ttft()?.sum, 700);
   exchange.stream.responseBody("data: [DONE]\n\n", true);

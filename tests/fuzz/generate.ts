@@ -27,6 +27,17 @@ export class Generator {
       ),
     );
     add(0.1, this.random.pick(["inputs", "text", "input_ids"]), () => this.prompt());
+    add(0.05, this.random.pick(["text_input", "token_ids", "documents", "text_2"]), () =>
+      this.prompt(),
+    );
+    add(0.05, this.random.pick(["query", "text_1"]), () => this.words());
+    add(0.05, this.random.pick(["image_data", "audio_data", "multi_modal_data"]), () =>
+      this.either(
+        () => this.words(),
+        () => this.list(3, () => this.words()),
+        () => this.object([["image", this.words()]]),
+      ),
+    );
     add(0.3, "system", () =>
       this.either(
         () => this.words(),
@@ -54,7 +65,7 @@ export class Generator {
     add(0.3, "metadata", () => this.metadata());
     add(0.2, this.random.pick(["parameters", "sampling_params"]), () =>
       this.object([
-        ["max_new_tokens", this.number()],
+        [this.random.pick(["max_new_tokens", "max_tokens"]), this.number()],
         ["best_of", this.number()],
         ["n", this.number()],
       ]),
@@ -107,6 +118,13 @@ export class Generator {
     add(0.05, "function_call", () => this.call());
     add(0.1, this.random.pick(["arguments", "input"]), () => this.anything(3));
     add(0.1, this.random.pick(["output", "summary"]), parts);
+    add(0.05, this.random.pick(["outputs", "stdout", "stderr", "logs"]), parts);
+    add(0.05, this.random.pick(["action", "code", "result", "uuid", "encrypted_content"]), () =>
+      this.either(
+        () => this.words(),
+        () => this.anything(2),
+      ),
+    );
     add(0.05, "images", () => this.list(2, () => this.oneOf(["QUJD", "REVG"])));
     add(0.2, this.random.pick(["id", "tool_call_id", "cache_control"]), () => this.anything(1));
     return this.object(pairs);
@@ -151,6 +169,12 @@ export class Generator {
       () => typed("text", ["text", this.words()], ["cache_control", this.anything(1)]),
       () => typed("image_url", ["image_url", this.either(url, () => this.oneOf(["http://x/2"]))]),
       () => typed("image", ["source", source()]),
+      () => typed("input_file", ["file_url", this.oneOf(["http://x/3", ""])]),
+      () => typed("video", ["video", this.list(2, () => this.oneOf(["QUJD", "REVG"]))]),
+      () => typed("image_url", ["image_url", "null"], ["uuid", this.oneOf(["u-1", "u-2"])]),
+      () => typed("logs", [this.random.pick(["logs", "stdout", "stderr"]), this.words()]),
+      () =>
+        typed("search_result", ["source", this.oneOf(["http://x/4"])], ["content", this.words()]),
       () => typed("input_audio", ["input_audio", this.object([["data", this.spell("UklG")]])]),
       () => typed("thinking", ["thinking", this.words()], ["signature", this.spell("x")]),
       () =>
@@ -186,7 +210,7 @@ export class Generator {
     if (depth > 0 && this.chance(0.4)) {
       return this.object([
         ["a", this.anything(deeper)],
-        ["text", this.anything(deeper)],
+        [this.random.pick(["text", "image_url"]), this.anything(deeper)],
         ["id", "5"],
       ]);
     }

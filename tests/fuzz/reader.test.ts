@@ -144,8 +144,10 @@ function compare(bytes: Uint8Array, cuts: readonly number[], json: Json | undefi
   const found = Object.keys(hashes).map((name) => [name, hashFact(name)] as const);
   conversations.check(reader.conversation(SEED, 0n), e.opening);
   compareChain(e.boundaries);
-  for (const [name, hash] of found)
-    assert.equal(hash, hashOf(hashes[name as keyof typeof hashes]), name);
+  for (const [name, hash] of found) {
+    const text = hashes[name as keyof typeof hashes];
+    if (text !== undefined) assert.equal(hash, hashOf(text), name);
+  }
 }
 
 function compareChain(boundaries: ReturnType<typeof readBody>["boundaries"]): void {

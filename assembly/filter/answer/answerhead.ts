@@ -1,4 +1,4 @@
-import { equalsText, parseDecimal, text } from "../../bytes";
+import { equalsText, lowerEquals, parseDecimal, text } from "../../bytes";
 import {
   HeaderMap,
   pairNameLen,
@@ -14,6 +14,7 @@ const CONTENT_TYPE = text("content-type");
 const CONTENT_ENCODING = text("content-encoding");
 const RETRY_AFTER = text("retry-after");
 const EVENT_STREAM = text("text/event-stream");
+const IDENTITY = text("identity");
 const ORCA = text(ORCA_HEADER);
 
 /** What an answer's headers say; of a header given twice the first counts. One a VM, read before the next answer's. */
@@ -55,9 +56,9 @@ export class AnswerHead {
       if (this.hasType) return;
       this.hasType = true;
       const isLong = size >= EVENT_STREAM.len;
-      this.isEventStream = isLong && equalsText(value, EVENT_STREAM.len, EVENT_STREAM);
+      this.isEventStream = isLong && lowerEquals(value, EVENT_STREAM.len, EVENT_STREAM);
     } else if (length == CONTENT_ENCODING.len && equalsText(name, length, CONTENT_ENCODING)) {
-      this.isEncoded = true;
+      if (size > 0 && !lowerEquals(value, size, IDENTITY)) this.isEncoded = true;
     } else if (length == RETRY_AFTER.len && equalsText(name, length, RETRY_AFTER)) {
       if (this.hasRetryAfter) return;
       this.hasRetryAfter = true;

@@ -94,9 +94,7 @@ export class Answers {
 
   /** A part of the answer: the first is the first token of a stream; the last of them carry the usage. */
   body(stream: Stream, size: i32, endOfStream: bool): void {
-    const isFirst = size > 0 && stream.served.firstByteMs == 0;
-    const now = isFirst || endOfStream ? nowMs() : 0;
-    if (isFirst) this.firstByte(stream, endOfStream, now);
+    const served = stream.served;
     const usage = stream.usage;
     if (usage) {
       let read = 0;
@@ -105,6 +103,10 @@ export class Answers {
         usage.feed(outPtr, outLen);
       }
     }
+    const isToken = !usage || !served.eventStream || usage.outputEvents > 0;
+    const isFirst = isToken && size > 0 && served.firstTokenMs == 0;
+    const now = isFirst || endOfStream ? nowMs() : 0;
+    if (isFirst) this.firstToken(stream, endOfStream, now);
     if (endOfStream) this.completed(stream, now);
   }
 
@@ -128,7 +130,7 @@ export class Answers {
     served.left = true;
     if (served.status > 0) core.fleet.hosts.touch(served.slot, now);
     if (!served.complete && this.wasReset()) {
-      const begun = served.firstByteMs > 0;
+      const begun = served.firstTokenMs > 0;
       core.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
     } else if (this.gaveUp(stream, now)) {
       core.health.failed(served.slot, FailureCause.Answer, now);
@@ -140,9 +142,9 @@ export class Answers {
     const usage = stream.usage;
     if (usage) usage.finish();
     const account = core.fleet.account;
-    const output = served.firstByteMs > 0 ? this.feedback.outputTokens(stream) : 0;
+    const output = served.firstTokenMs > 0 ? this.feedback.outputTokens(stream) : 0;
     const isStream = stream.decision.isStream;
-    if (served.waiting && served.firstByteMs == 0) {
+    if (served.waiting && served.firstTokenMs == 0) {
       account.leftQueue(served.slot, served.generation, served.workMs, isStream, now);
     } else if (served.waiting) {
       account.answered(served.slot, served.generation, served.workMs, isStream, output, now);
@@ -252,9 +254,9 @@ export class Answers {
     stream.usage = usage;
   }
 
-  private firstByte(stream: Stream, isLast: bool, now: f64): void {
+  private firstToken(stream: Stream, isLast: bool, now: f64): void {
     const served = stream.served;
-    served.firstByteMs = now;
+    served.firstTokenMs = now;
     if (served.eventStream && served.status == 200) {
       const ttftMs = now - served.sentMs + stream.decision.queuedMs;
       // Below 0 it would be told as a huge number.

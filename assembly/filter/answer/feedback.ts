@@ -75,7 +75,7 @@ export class Feedback {
     const core = this.core;
     const d = stream.decision;
     const usage = stream.usage;
-    if (!usage) return;
+    if (!usage || usage.failed) return;
     if (d.isResponses && usage.idHash != 0 && d.key != 0) {
       core.fleet.responses.note(usage.idHash, d.key);
     }
@@ -86,7 +86,10 @@ export class Feedback {
     if (d.complete && d.readable && reportedPrompt > 0) {
       this.learnModel(stream, reportedPrompt, now);
     }
-    if (usage.completionTokens >= 0) this.learnOutput(stream, <f64>usage.completionTokens, now);
+    // Embeddings and the like generate nothing, and say nothing of it.
+    const isCounted =
+      usage.completionTokens >= 0 || (reportedPrompt > 0 && !stream.served.eventStream);
+    if (isCounted) this.learnOutput(stream, <f64>max<i64>(usage.completionTokens, 0), now);
     this.learnHost(stream, reportedPrompt, reportedCached, now);
   }
 
@@ -140,7 +143,7 @@ export class Feedback {
     const core = this.core;
     const served = stream.served;
     const d = stream.decision;
-    if (served.fellBack || served.slot < 0 || served.firstByteMs == 0) return;
+    if (served.fellBack || served.slot < 0 || served.firstTokenMs == 0) return;
     const states = core.fleet.states;
     const before = states.at(served.slot);
     const settled = before.prefillSamples + before.decodeSamples;
@@ -148,8 +151,8 @@ export class Feedback {
     const prompt = reportedPrompt > 0 ? reportedPrompt : d.promptTokens;
     const cached = reportedCached >= 0 ? reportedCached : d.cachedTokens;
     const t = this.timing;
-    t.ttftMs = served.firstByteMs - served.sentMs;
-    t.restMs = now - served.firstByteMs;
+    t.ttftMs = served.firstTokenMs - served.sentMs;
+    t.restMs = now - served.firstTokenMs;
     t.uncachedTokens = Math.max(prompt - cached, 0);
     t.outputTokens = output;
     this.noteBefore(t, stream);
@@ -191,7 +194,7 @@ export class Feedback {
     record.decodeSamples = min(decodeSamples, FADED_SAMPLES);
   }
 
-  /** The first byte of an answer has come. */
+  /** The first token of an answer has come. */
   first(stream: Stream, now: f64): void {
     const served = stream.served;
     if (served.eventStream) {

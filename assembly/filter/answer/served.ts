@@ -9,8 +9,11 @@ export class Served {
   workMs: f64 = 0;
   contextTokens: f64 = 0;
   sentMs: f64 = 0;
-  /** First byte of the answer's body, 0 for none yet. */
-  firstByteMs: f64 = 0;
+  /**
+   * First token of an event stream, 0 for none yet: what comes before (comments, pings, announcements, an error) is none. Of an
+   * answer in one piece, or one that can't be read, the first byte of its body.
+   */
+  firstTokenMs: f64 = 0;
   /** Requests without a first token at the host before this one was sent. */
   waitingBefore: f64 = 0;
   /** From the last first token at the host before its own, if that came after sending, ms; else NaN. */
@@ -22,7 +25,7 @@ export class Served {
   clockAtFirst: f64 = 0;
   /** Status of the answer, 0 for none. */
   status: i32 = 0;
-  /** The answer is an event stream, so its first byte is the first token. */
+  /** The answer is an event stream. */
   eventStream: bool = false;
   /** The server asked for less (429 or 503 with `retry-after`). */
   pushedBack: bool = false;
@@ -43,7 +46,7 @@ export class Served {
     this.workMs = 0;
     this.contextTokens = 0;
     this.sentMs = 0;
-    this.firstByteMs = 0;
+    this.firstTokenMs = 0;
     this.waitingBefore = 0;
     this.sinceLastMs = NaN;
     this.clockAtSent = 0;

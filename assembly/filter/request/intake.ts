@@ -26,9 +26,7 @@ const REQUEST_TIMEOUT = text("x-request-timeout-ms");
 const EXPECTED_TIMEOUT = text("x-envoy-expected-rq-timeout-ms");
 const SLO_TTFT = text("x-slo-ttft-ms");
 const RESPONSES = text("/responses");
-const CHARSET = text("charset=");
 const JSON_TYPE = text("json");
-const UTF = text("utf-8");
 /** Names of the filter's own: clients may send only those that the configuration reads. */
 const OWN = text("x-warmroute-");
 
@@ -36,7 +34,7 @@ const OWN = text("x-warmroute-");
 export class Intake {
   /** POST to an inference path. */
   inference: bool = false;
-  /** The body can be read as JSON text: not compressed, not multipart, UTF-8. */
+  /** The body may be read as JSON text: not compressed, not multipart. */
   readable: bool = true;
   /** Hash of the path without query: the API, as far as statistics of answer lengths go. */
   apiHash: u64 = 0;
@@ -202,21 +200,15 @@ export class Intake {
     this.isInferencePath = isInferencePath(config.routing.paths, ptr, len);
   }
 
-  /** Anything but JSON (or no type at all: many clients forget it) is opaque, and so is JSON in another charset. */
+  /**
+   * Anything but JSON (or no type at all: many clients forget it) is opaque. A charset says nothing: engines don't heed it, and
+   * what isn't UTF-8 is no JSON.
+   */
   private readType(ptr: usize, len: i32): void {
-    if (len == 0) return;
-    if (!containsLower(ptr, len, JSON_TYPE) && !containsLower(ptr, len, TEXT_PLAIN)) {
-      if (!containsLower(ptr, len, FORM)) {
-        this.readable = false;
-        return;
-      }
+    if (len == 0 || containsLower(ptr, len, JSON_TYPE)) return;
+    if (!containsLower(ptr, len, TEXT_PLAIN) && !containsLower(ptr, len, FORM)) {
+      this.readable = false;
     }
-    const charset = indexOfLower(ptr, len, CHARSET);
-    if (charset < 0) return;
-    let from = charset + CHARSET.len;
-    if (from < len && load<u8>(ptr + from) == 0x22) from++;
-    const isUtf8 = len - from >= UTF.len && lowerEquals(ptr + from, UTF.len, UTF);
-    if (!isUtf8) this.readable = indexOfLower(ptr + from, len - from, ASCII) == 0;
   }
 }
 
@@ -241,17 +233,11 @@ function durationMs(ptr: usize, len: i32): f64 {
 const TEXT_PLAIN = text("text/plain");
 /** What curl -d sends when nobody names the type; engines that don't look at it read the JSON all the same. */
 const FORM = text("application/x-www-form-urlencoded");
-const ASCII = text("us-ascii");
 
-@inline
+/** Whether a lower-case text is in bytes of any case. */
 function containsLower(ptr: usize, len: i32, lower: Text): bool {
-  return indexOfLower(ptr, len, lower) >= 0;
-}
-
-/** First place of a lower-case text in bytes of any case, −1 for none. */
-function indexOfLower(ptr: usize, len: i32, lower: Text): i32 {
   for (let at = 0; at + lower.len <= len; at++) {
-    if (lowerEquals(ptr + at, lower.len, lower)) return at;
+    if (lowerEquals(ptr + at, lower.len, lower)) return true;
   }
-  return -1;
+  return false;
 }

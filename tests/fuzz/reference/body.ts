@@ -5,7 +5,7 @@
 import { type Json, wellFormed } from "../json.ts";
 import { type Boundary, Items, readSystem } from "./prompt.ts";
 import { addTally, emptyTally, type Tally } from "./tally.ts";
-import { compact, field, textOf } from "./values.ts";
+import { compact, field, renamed, textOf } from "./values.ts";
 
 export interface Session {
   text: string;
@@ -25,7 +25,8 @@ export interface Expected {
   nonceBytes: number;
   session: Session | undefined;
   user: string;
-  cacheSalt: string;
+  /** Undefined where it is a list or an object. */
+  cacheSalt: string | undefined;
   previousResponseId: string;
   adapters: string[];
   /** Tools, system and first user message, in a form that differs where they do. */
@@ -33,8 +34,21 @@ export interface Expected {
   boundaries: Boundary[];
 }
 
-const PROMPT_KEYS = ["messages", "prompt", "input", "inputs", "text", "input_ids"];
-const SYSTEM_KEYS = ["system", "instructions"];
+const PROMPT_KEYS = ["messages", "prompt", "input", "inputs", "text", "input_ids", "documents"];
+const SYSTEM_KEYS = ["system", "instructions", "query"];
+/** Other names of fields. */
+const NAMES = {
+  text_input: "text",
+  prompt_token_ids: "input_ids",
+  token_ids: "input_ids",
+  text_2: "documents",
+  data_2: "documents",
+  queries: "query",
+  text_1: "query",
+  data_1: "query",
+  images: "image_data",
+  multi_modal_data: "image_data",
+};
 const CAP_KEYS = [
   "max_completion_tokens",
   "max_output_tokens",
@@ -54,10 +68,14 @@ export const SESSION_PATHS: readonly string[] = [
   "metadata.user_id",
 ];
 
-export function readBody(root: Json): Expected {
+export function readBody(given: Json): Expected {
+  const root = renamed(given, NAMES);
   const promptValue = chosen(root, PROMPT_KEYS, acceptsPrompt);
   const items = new Items(promptValue.value, promptValue.key === "messages");
-  const system = readSystem(chosen(root, SYSTEM_KEYS, acceptsSystem).value);
+  const systemValue = chosen(root, SYSTEM_KEYS, acceptsSystem);
+  // A query counts only beside documents.
+  const isStray = systemValue.key === "query" && promptValue.key !== "documents";
+  const system = readSystem(isStray ? undefined : systemValue.value);
   const prompt = emptyTally();
   addTally(prompt, system.tally);
   addTally(prompt, items.tally);
@@ -71,11 +89,15 @@ export function readBody(root: Json): Expected {
   );
   const toolsForm = tools.map(({ value }) => compact(value, true)).join("|");
   const parameters = field(root, "parameters");
-  const sampling = field(root, "sampling_params");
+  const sampling = renamed(field(root, "sampling_params"), { max_tokens: "max_new_tokens" });
   const caps = CAP_KEYS.map((key) => field(root, key));
   caps.push(field(parameters, "max_new_tokens"), field(sampling, "max_new_tokens"));
+  const isPrompt = prompt.bytes + prompt.ids + prompt.images + prompt.audios > 0;
+  prompt.images += members(field(root, "image_data")) + members(field(root, "video_data"));
+  prompt.audios += members(field(root, "audio_data"));
+  const salt = field(root, "cache_salt");
   return {
-    isPrompt: prompt.bytes + prompt.ids + prompt.images + prompt.audios > 0,
+    isPrompt,
     model: textOf(field(root, "model")),
     stream: field(root, "stream")?.kind === "true",
     outputCap: caps.map(count).find((cap) => cap > 0) ?? 0,
@@ -87,7 +109,7 @@ export function readBody(root: Json): Expected {
     nonceBytes: Buffer.byteLength(system.nonce + items.nonce),
     session: session(root),
     user: textOf(field(root, "user")),
-    cacheSalt: textOf(field(root, "cache_salt")),
+    cacheSalt: salt?.kind === "array" || salt?.kind === "object" ? undefined : textOf(salt),
     previousResponseId: textOf(field(root, "previous_response_id")),
     adapters: ["lora", "lora_path", "lora_id", "adapter_id"].map((key) => textOf(field(root, key))),
     opening: JSON.stringify([toolsForm, system.form, items.first]),
@@ -118,6 +140,12 @@ function boundaries(
     });
   }
   return all.filter((b) => b.bytes + b.ids + b.media > 0);
+}
+
+/** Members of a list or an object, 1 for a text that isn't empty. */
+function members(json: Json | undefined): number {
+  if (json?.kind === "array") return json.items.length;
+  return json?.kind === "object" ? json.pairs.length : Math.sign(textOf(json).length);
 }
 
 /** A positive number, 0 where it is anything else. */
@@ -167,7 +195,7 @@ function session(root: Json): Session | undefined {
     let name = textOf(value);
     if (path === "conversation" && value?.kind === "object") name = textOf(field(value, "id"));
     if (path === "metadata.user_id") name = sessionOfUser(name);
-    if (name !== "") return { text: name, rank };
+    if (!/^[\0- ]*$/.test(name)) return { text: name, rank };
   }
   return undefined;
 }

@@ -2,7 +2,7 @@
 import type { Json } from "../json.ts";
 import { Lane } from "./lane.ts";
 import { addTally, emptyTally, type Tally, textTally } from "./tally.ts";
-import { compact, field, textOf } from "./values.ts";
+import { compact, field, imagesIn, renamed, textOf } from "./values.ts";
 
 const MAX_LEVELS = 8;
 const IMAGES = [
@@ -34,6 +34,24 @@ const NODES = ["function_call", "function", "custom", ...IMAGES, ...AUDIOS];
 const VALUES = ["arguments", "input", "output"];
 const ALL = new Set([...TEXTS, ...PARTS, ...NODES, ...VALUES, "name", "url", "data", "id"]);
 
+/** Other names of fields, and those that only parts have. */
+const NAMES = {
+  video: "video_url",
+  image_embeds: "image",
+  audio_embeds: "audio",
+  file_url: "file_id",
+  result: "image",
+  action: "input",
+  operation: "input",
+  code: "input",
+  outputs: "output",
+  logs: "text",
+  stdout: "output",
+  stderr: "refusal",
+  encrypted_content: "name",
+};
+const PART_NAMES = { ...NAMES, uuid: "name" };
+
 export interface Slot {
   form: string;
   tally: Tally;
@@ -41,11 +59,12 @@ export interface Slot {
 
 /** Reads an object: its text flows into `lane`, the rest is given as slots. */
 export function readNode(
-  json: Json,
+  given: Json,
   level: number,
   isMedia: boolean,
   lane: Lane,
 ): Map<string, Slot> {
+  const json = renamed(given, level > 0 ? PART_NAMES : NAMES);
   const flow = level === 0 ? "content" : "text";
   const flowing = field(json, flow);
   if (flowing && !isMedia) {
@@ -74,7 +93,8 @@ function readSlot(key: string, value: Json, level: number, isMedia: boolean): Sl
       const form = textForm(value.value);
       if (isMedia || TEXTS.includes(key)) return { form, tally: textTally(value.value) };
       if (!isPicture && !isSound && key !== "name") return undefined;
-      const tally = { ...emptyTally(), images: isPicture ? 1 : 0, audios: isSound ? 1 : 0 };
+      const isImage = isPicture && key !== "source";
+      const tally = { ...emptyTally(), images: isImage ? 1 : 0, audios: isSound ? 1 : 0 };
       return { form, tally };
     }
     case "array":
@@ -107,7 +127,7 @@ function inLane(read: (lane: Lane) => void): Slot | undefined {
 function digest(value: Json): Slot {
   return {
     form: JSON.stringify(["value", compact(value, true)]),
-    tally: textTally(compact(value, false)),
+    tally: { ...textTally(compact(value, false)), images: imagesIn(value) },
   };
 }
 

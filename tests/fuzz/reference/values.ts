@@ -9,18 +9,37 @@ export function field(json: Json | undefined, key: string): Json | undefined {
   return json.pairs.findLast(([name]) => name === key)?.[1];
 }
 
+/** The same object with its keys' other names replaced. */
+export function renamed<T extends Json | undefined>(json: T, names: Record<string, string>): T {
+  if (json?.kind !== "object") return json;
+  const pairs = json.pairs.map(([key, value]): [string, Json] => {
+    return [Object.hasOwn(names, key) ? (names[key] as string) : key, value];
+  });
+  return { ...json, pairs };
+}
+
+/** Strings under `image_url`, at any depth. */
+export function imagesIn(json: Json): number {
+  if (json.kind === "array") return json.items.reduce((sum, item) => sum + imagesIn(item), 0);
+  if (json.kind !== "object") return 0;
+  return json.pairs.reduce((sum, [key, value]) => {
+    return sum + (key === "image_url" && value.kind === "string" ? 1 : imagesIn(value));
+  }, 0);
+}
+
 /** The string, or nothing. */
 export function textOf(json: Json | undefined): string {
   return json?.kind === "string" ? json.value : "";
 }
 
-/** Written compactly, as the reader measures it. */
+/** Written compactly: sorted, in full; else as the reader measures it, without images. */
 export function compact(json: Json, sorted: boolean): string {
   switch (json.kind) {
     case "object": {
-      const pairs = json.pairs.map(
-        ([k, v]) => `${JSON.stringify(cutKey(k))}:${compact(v, sorted)}`,
-      );
+      const pairs = json.pairs.map(([k, v]) => {
+        const isImage = !sorted && k === "image_url" && v.kind === "string";
+        return `${JSON.stringify(cutKey(k))}:${isImage ? '""' : compact(v, sorted)}`;
+      });
       return `{${(sorted ? pairs.sort() : pairs).join()}}`;
     }
     case "array":

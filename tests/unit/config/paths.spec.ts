@@ -76,7 +76,7 @@ describe("matchesPath", () => {
 describe("isInferencePath", () => {
   it("knows the usual paths, whatever the query", () => {
     const paths = new Config().routing.paths;
-    expect(paths.length).toBe(14);
+    expect(paths.length).toBe(17);
     for (let i = 0; i < paths.length; i++) {
       expect(isInferencePath(paths, paths[i].ptr, paths[i].len)).toBe(true);
     }
