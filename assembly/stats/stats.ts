@@ -49,6 +49,10 @@ export class Stats {
   readonly peerBytesReceived: Counter = zero("peer_bytes_received_total");
   /** Messages that brought no good answer. */
   readonly peerFailures: Counter = zero("peer_messages_failed_total");
+  /** Heavy prompts that were proposed, that went elsewhere than that, and that waited for the others as long as they may. */
+  readonly proposals: Counter = zero("peer_proposals_total");
+  readonly proposalsMoved: Counter = zero("peer_proposals_moved_total");
+  readonly proposalsExpired: Counter = zero("peer_proposals_expired_total");
   private peerFaults: StaticArray<Counter> = new StaticArray<Counter>(FAULTS);
   /** By how much predictions missed: tokens that answers report; the time from sending to the first byte of streamed answers. */
   readonly promptPrediction: Prediction = new Prediction("prompt_tokens");

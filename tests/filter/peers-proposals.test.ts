@@ -15,6 +15,10 @@ const gateways = (count: number): PeerLab => met(count, { servers: 4, config: SL
 const heavy = (lab: PeerLab, gateway: number, worker = 0): Exchange =>
   lab.at(gateway).send(chat(prose(HEAVY_BYTES, rand)), { worker });
 
+/** How many prompts a gateway proposed, moved, and held for as long as it may. */
+const counts = (lab: PeerLab, gateway: number): number[] =>
+  ["", "_moved", "_expired"].map((kind) => lab.at(gateway).stat(`peer_proposals${kind}_total`));
+
 /** Lets time pass until a request is sent; ms. */
 function sentAfter(lab: PeerLab, exchange: Exchange, mostMs = 1000): number {
   const from = lab.nowMs;
@@ -73,6 +77,23 @@ test("a heavy prompt waits for the others' answers, and for no more where nobody
   assert.equal(lab.at(0).inFlight(exchange.target as string), 1);
 });
 
+test("proposals are counted, and those of them that went elsewhere", () => {
+  const lab = gateways(4);
+  const all = () => lab.peers.map((_, gateway) => counts(lab, gateway));
+  for (const each of all()) assert.deepEqual(each, [0, 0, 0]);
+  const known = prose(8000, rand);
+  const first = lab.at(3).send(chat(known));
+  lab.wait(100);
+  first.answer();
+  lab.wait(400);
+  // All would go where a fifth of the prompt is cached, but not behind each other.
+  const sent = [0, 1, 2].map((i) => lab.at(i).send(chat(known + prose(32_000, rand))));
+  lab.wait(100);
+  const moved = sent.map(({ target }) => (target === first.target ? 0 : 1));
+  assert.ok(moved.some((one) => one > 0));
+  assert.deepEqual(all(), [...moved.map((one) => [1, one, 0]), [1, 0, 0]]);
+});
+
 test("what isn't heavy goes at once, and so does anything where nobody is heard", () => {
   const lab = gateways(2);
   assert.ok(isSent(lab.at(0).send(chat(prose(3000, rand)))));
@@ -87,6 +108,7 @@ test("others that don't answer hold a heavy prompt for a fiftieth of its prefill
   lab.delayMs = () => undefined;
   const heldMs = sentAfter(lab, heavy(lab, 0));
   assert.ok(heldMs > HELD_MAX_MS / 2 && heldMs <= HELD_MAX_MS, `${heldMs} ms`);
+  assert.deepEqual(counts(lab, 0), [1, 0, 1]);
 });
 
 test("a client that leaves a proposed prompt leaves nothing counted, and keeps nobody waiting", () => {

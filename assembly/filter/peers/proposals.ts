@@ -68,6 +68,7 @@ export class Proposals {
       this.dispatcher.withdraw(stream, now);
       return Phase.Sent;
     }
+    core.stats.proposals.add(1);
     core.decider.keep(stream.decision, reader);
     const proposal = this.free.length > 0 ? this.free.pop() : new Proposal();
     proposal.stream = stream;
@@ -136,6 +137,8 @@ export class Proposals {
       this.dispatcher.restore(stream, slot, now);
       return false;
     }
+    if (isOver) this.core.stats.proposalsExpired.add(1);
+    if (!isStaying) this.core.stats.proposalsMoved.add(1);
     this.letGo(proposal, now);
     return true;
   }
