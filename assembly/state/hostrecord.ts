@@ -45,6 +45,12 @@ export class HostRecord {
   startTimeS: f64;
   /** Prompt token counter, by whose fall a restart is noticed; NaN or 0 unknown. */
   promptTokens: f64;
+  /** Prompt tokens that it had in prefill at its last report, by its counters; NaN unknown. */
+  backlogTokens: f64;
+  /** What those counters differ by where it has none. */
+  private idleDifference: f64;
+  /** Prefill that this Envoy and the gateways that it hears had there then, ms. */
+  knownMs: f64;
   /** When a scrape of the server succeeded last, ms. */
   scrapedMs: f64;
   /** Requests reported beyond own in flight, in the last report and in the one before; NaN unknown. */
@@ -103,6 +109,20 @@ export class HostRecord {
     this.earlierWaiting = first ? waiting : this.lastWaiting;
     this.lastRunning = running;
     this.lastWaiting = waiting;
+  }
+
+  /**
+   * Takes in by what its counters differ: prompt tokens that were looked up in its cache and not found, less those computed.
+   * A preemption computes some again: then what is least stands for nothing in prefill, until the server is idle.
+   * @param isIdle it has no requests  @param isNew nothing is known of its counters, or they began anew
+   */
+  noteBacklog(difference: f64, isIdle: bool, isNew: bool): void {
+    if (!isFinite(difference)) {
+      this.backlogTokens = NaN;
+      return;
+    }
+    if (isIdle || isNew || difference < this.idleDifference) this.idleDifference = difference;
+    this.backlogTokens = difference - this.idleDifference;
   }
 
   /** Its cache was found empty at a token clock. */

@@ -71,6 +71,8 @@ export class PeerLab {
   alter: (from: number, to: number, body: Buffer) => Buffer = (_from, _to, body) => body;
   /** What every server reports. */
   page = IDLE;
+  /** What single servers report instead, by address. */
+  readonly pages = new Map<string, string>();
   nowMs = 0;
   private readonly options: PeerLabOptions;
   private readonly addresses: string[];
@@ -148,7 +150,10 @@ export class PeerLab {
       this.later(1, () => call.respond(200, this.clusters()));
       return;
     }
-    if (call.cluster === "llm") this.later(1, () => call.respond(200, this.page));
+    if (call.cluster === "llm") {
+      const page = this.pages.get(call.headers.get(HEADER) ?? "") ?? this.page;
+      this.later(1, () => call.respond(200, page));
+    }
     if (call.cluster !== CLUSTER) return;
     const to = this.addresses.indexOf(call.headers.get(HEADER) ?? "");
     const sender = this.peers[from];

@@ -103,6 +103,44 @@ test("while a gateway is missing, servers are asked more often and new conversat
   for (const [one, other] of homes) assert.equal(one, other);
 });
 
+test("what a gateway that isn't heard has in prefill shows in servers' counters, and only then counts", () => {
+  const lab = met(2, { servers: 2, config: { metrics: { source: "hosts" } } });
+  const [busy, other] = lab.hosts as [string, string];
+  const chance = random(77);
+  /** A server that runs one request, of whose uncached prompt so many tokens are computed. */
+  const page = (missed: number, computed: number) =>
+    `vllm:num_requests_running 1\nvllm:num_requests_waiting 0\n` +
+    `vllm:prefix_cache_queries_total ${missed + 7000}\nvllm:prefix_cache_hits_total 7000\n` +
+    `vllm:generation_tokens_total 500\nvllm:iteration_tokens_total_sum ${computed + 500}\n`;
+  const shares = (): number => {
+    const targets = Array.from({ length: 20 }, () => {
+      const exchange = lab.at(0).send(chat(prose(2000, chance)));
+      exchange.answer();
+      return exchange.target;
+    });
+    return targets.filter((target) => target === busy).length;
+  };
+  // 40,000 tokens are 2.2 s of prefill.
+  const work = (): number => {
+    for (const host of lab.hosts) lab.pages.set(host, page(50_000, 50_000));
+    lab.wait(1500);
+    lab.pages.set(busy, page(90_000, 50_000));
+    lab.pages.set(other, page(90_000, 90_000));
+    lab.wait(1000);
+    return shares();
+  };
+  assert.ok(work() > 3, "all gateways are heard: they would have told of it");
+  lab.delayMs = () => undefined;
+  lab.wait(1500);
+  lab.pages.clear();
+  lab.wait(1500);
+  assert.equal(work(), 0);
+  // Counters of a server that has started anew begin anew.
+  lab.pages.set(busy, page(0, 0));
+  lab.wait(1000);
+  assert.ok(shares() > 3);
+});
+
 test("a lost message is sent once more", () => {
   const lab = met(2);
   const target = lab.at(0).send(heavy()).target;

@@ -100,9 +100,13 @@ export class Decider {
     this.rooms.noteWork(uncachedTokens, d.workMs(this.config.cost.decodeMsPerSequence));
   }
 
-  /** Sets what share of the other gateways is not heard, 0..1: so much of a new conversation's home is left. */
-  setMissing(share: f64): void {
+  /**
+   * Sets what share of the other gateways is not heard, 0..1: so much of a new conversation's home is left.
+   * @param others gateways that should be heard
+   */
+  setMissing(share: f64, others: i32): void {
     this.missing = share;
+    this.view.unheard.weight = others > 0 ? Math.min(share * <f64>others, 1) : 0;
     this.weights.turn = TURN_WEIGHT * (1 - share);
   }
 

@@ -9,6 +9,7 @@ import { Fleet } from "../fleet/fleet";
 import { HostFacts } from "../fleet/hostfacts";
 import { Health } from "../fleet/health";
 import { Models } from "../fleet/models";
+import { Unheard } from "./unheard";
 
 /** A server that joined later than the others, or restarted, takes its full share after this long, ms. */
 const SLOW_START_MS: f64 = 10000;
@@ -33,6 +34,7 @@ export class View {
   private models: Models;
   private facts: HostFacts;
   readonly caches: Caches;
+  readonly unheard: Unheard;
   /** Ages from which a report loses weight, and has none, ms. */
   private freshMs: f64 = 0;
   private staleMs: f64 = 0;
@@ -61,6 +63,7 @@ export class View {
     this.facts = facts;
     this.models = new Models(fleet.states, facts);
     this.caches = new Caches(config, fleet);
+    this.unheard = new Unheard(config, fleet);
     const limits = this.limits;
     limits.maxWaitMs = <f64>config.admission.maxWaitMs;
     limits.maxWaiting = <f64>config.admission.maxWaiting;
@@ -95,7 +98,7 @@ export class View {
     for (let slot = 0; slot < count; slot++) {
       const isQuiet = inFlight.isQuiet(slot);
       const joinedMs = unchecked(facts.joinedMs[slot]);
-      if (isQuiet && nowMs < unchecked(restsUntilMs[slot])) {
+      if (isQuiet && nowMs < unchecked(restsUntilMs[slot]) && this.unheard.weight == 0) {
         // Most of hundreds of hosts: what the last choice was told of it holds, but for what a choice itself changes.
         usable++;
         if (joinedMs > 0 && joinedMs < firstJoinedMs) firstJoinedMs = joinedMs;
@@ -122,6 +125,7 @@ export class View {
       unchecked((c.gpuUtilization[slot] = gpuUtilization));
       unchecked((c.freshness[slot] = fresh));
       unchecked((c.fill[slot] = unchecked(caches.fills[slot])));
+      if (this.unheard.weight > 0) this.unheard.add(c, slot, nowMs);
       if (!isQuiet && this.deniesWork(slot, nowMs)) {
         // As long again as nobody was answered nobody may be.
         unchecked((c.pendingMs[slot] += this.fleet.account.silentMs(slot, nowMs)));

@@ -181,7 +181,7 @@ export class Exchange {
     const others = this.others;
     const missing = missingShare(others, heard);
     this.missing = others > 0 ? missing : 0;
-    this.core.decider.setMissing(missing);
+    this.core.decider.setMissing(missing, others);
   }
 
   /** The answer, or failure, of a call; false where it wasn't one of these. */

@@ -72,6 +72,7 @@ export class Reports {
       }
       this.noteRestart(record, slot, report, nowMs);
       this.noteOthers(record, slot, report.running, report.waiting);
+      this.noteBacklog(record, slot, report, nowMs);
       record.sampleMs = sampleMs;
       record.running = report.running;
       record.waiting = report.waiting;
@@ -105,7 +106,11 @@ export class Reports {
       if (!isNaN(orca.running)) record.running = orca.running;
       if (!isNaN(orca.waiting)) record.waiting = orca.waiting;
       if (counts) this.noteOthers(record, slot, record.running, record.waiting);
-      if (counts || !counted) record.sampleMs = nowMs;
+      if (counts || !counted) {
+        record.sampleMs = nowMs;
+        // Counters are as old as the last page.
+        record.backlogTokens = NaN;
+      }
       if (!isNaN(orca.kvUsage)) record.kvUsage = orca.kvUsage;
       this.noteGpu(record, orca.gpuUtilization, nowMs);
       if (states.commit(slot)) return;
@@ -129,6 +134,16 @@ export class Reports {
     const beyond = Math.max((isNaN(running) ? 0 : running) + queued - own, 0);
     const othersWaiting = Math.min(beyond, Math.max(queued - ownWaiting, 0));
     record.noteOthers(beyond - othersWaiting, othersWaiting);
+  }
+
+  /** What is in prefill there by its counters, and what of that is known. */
+  private noteBacklog(record: HostRecord, slot: i32, report: HostReport, nowMs: f64): void {
+    const missed = report.prefixQueries - report.prefixHits;
+    const computed = report.iterationTokens - report.generationTokens;
+    const isIdle = report.running == 0 && report.waiting == 0;
+    const isNew = record.sampleMs == 0 || record.joinedMs == nowMs;
+    record.noteBacklog(missed - computed, isIdle, isNew);
+    record.knownMs = this.fleet.inFlight.pendingMs(slot, nowMs);
   }
 
   /** A GPU's utilisation may come from another page than the engine's signals, and has an age of its own. */
