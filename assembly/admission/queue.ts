@@ -6,6 +6,18 @@ import { Ticket } from "./ticket";
  * each other less (heavy-light, seeds 1, 4), but Azure's p50 and p90 are 1.16 and 1.07 times as long (first half at 0.9).
  */
 const LEAST_WORK_MS: f64 = 10;
+/**
+ * Work counts for more by this factor where a heavy prompt is late: those that can still be in time go first (heavy-light, six
+ * seeds at rate 5.2: 90 % of the heavy ones in time, 77 without).
+ */
+const LATE_WORK: f64 = 10;
+/**
+ * A heavy prompt's work counts as it is with so long to go until it is late, ms, and else by the third root of that: the one with
+ * less slack goes first (the same seeds at rates 4.33, 5.2: p90 240, 316 ms; 284, 336 by work alone).
+ */
+const PLAIN_SLACK_MS: f64 = 1000;
+/** Slack is never less, ms. */
+const LEAST_SLACK_MS: f64 = 100;
 /** Waiting for so long counts double, ms. */
 const LONG_WAIT_MS: f64 = 8000;
 /** Below all that can still be served in time. */
@@ -115,7 +127,7 @@ export class Queue {
       const priority = effectivePriority(ticket, nowMs);
       if (priority < bestPriority || (this.refusals > 0 && this.isRefused(ticket))) continue;
       const clock = this.shares.clock(ticket.share);
-      const its = urgency(ticket.queuedMs, ticket.workMs, nowMs);
+      const its = urgency(ticket.queuedMs, weighedWorkMs(ticket, nowMs), nowMs);
       if (priority == bestPriority) {
         if (clock > bestClock) continue;
         if (clock == bestClock && its <= mostUrgent) continue;
@@ -238,6 +250,14 @@ export function urgency(sinceMs: f64, workMs: f64, nowMs: f64): f64 {
   const long = waitedMs / LONG_WAIT_MS;
   const ageing = 1 + long * long * long * long;
   return (waitedMs * ageing) / (work * work * work);
+}
+
+/** Work as the order counts it, ms: a heavy prompt's by the time that is left to begin with it. */
+export function weighedWorkMs(ticket: Ticket, nowMs: f64): f64 {
+  const slackMs = ticket.lateMs - nowMs;
+  if (slackMs == Infinity) return ticket.workMs;
+  if (slackMs < 0) return ticket.workMs * (nowMs < ticket.freeMs ? LATE_WORK : 1);
+  return ticket.workMs * Math.cbrt((LEAST_SLACK_MS + slackMs) / PLAIN_SLACK_MS);
 }
 
 /** Priority, below all others where the goal can't be met any more. */

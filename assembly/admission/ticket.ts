@@ -19,6 +19,8 @@ export class Ticket {
   deadlineMs: f64 = Infinity;
   /** Heavy: from when on it takes any server, ms. */
   freeMs: f64 = 0;
+  /** Heavy: from when on it can't begin early enough to be in time, ms; Infinity for light ones. */
+  lateMs: f64 = Infinity;
   /** When it is given up, ms. */
   expiresMs: f64 = Infinity;
   /** From when on it can't begin early enough to meet its goal any more, ms; Infinity for no goal. */
@@ -32,6 +34,7 @@ export class Ticket {
   reset(): void {
     this.deadlineMs = Infinity;
     this.goalMs = Infinity;
+    this.lateMs = Infinity;
     this.place = -1;
   }
 }

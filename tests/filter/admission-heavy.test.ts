@@ -5,8 +5,8 @@ import { chat, type Exchange, type Gateway } from "./gateway.ts";
 import { prose, random } from "./lab.ts";
 
 /** A prompt of some 40,000 tokens, 2.2 s of prefill. */
-const heavy = (gateway: Gateway): Exchange =>
-  gateway.send(chat(prose(160_000, random(nextSeed())), { stream: true }));
+const heavy = (gateway: Gateway, headers: Record<string, string> = {}): Exchange =>
+  gateway.send(chat(prose(160_000, random(nextSeed())), { stream: true }), { headers });
 
 /** Four servers that had light prompts only: those from which their speed was learned have 10,000 tokens. */
 function lightBefore(admission: Record<string, unknown> = {}): Gateway {
@@ -38,14 +38,39 @@ test("heavy prompts leave half of the servers to light ones, which go there at o
   assert.ok(isSent(third));
 });
 
-test("a heavy prompt that was kept for half of its time takes any server", () => {
-  const gateway = lightBefore({ queue_timeout_ms: 2000 });
+test("the last server that is left for bursts of light ones is for a heavy prompt that would else be late", () => {
+  const gateway = learned({ heavy_prompt_tokens: 12_000 }, {}, 6);
+  // A third of the work and some is light: two of six servers, and a third for bursts.
+  for (let i = 0; i < 12; i++) {
+    const exchange = heavy(gateway);
+    gateway.host.advance(2200);
+    exchange.answer({ promptTokens: 40_000 });
+    const lights = Array.from({ length: 3 }, () =>
+      gateway.send(chat(prose(32_000, random(nextSeed())))),
+    );
+    gateway.host.advance(450);
+    for (const light of lights) light.answer({ promptTokens: 8000 });
+  }
+  const heavies = [1, 2, 3, 4].map(() => heavy(gateway));
+  const pressed = heavy(gateway, { "x-slo-ttft-ms": "3000" });
+  assert.deepEqual(heavies.map(isSent), [true, true, true, false]);
+  gateway.host.advance(400);
+  assert.ok(isHeld(pressed));
+  // Its prefill takes some 2 s.
+  gateway.host.advance(600);
+  assert.ok(isSent(pressed));
+  assert.ok(heavies.every(({ target }) => target !== pressed.target));
+  assert.deepEqual(heavies.map(isSent), [true, true, true, false]);
+});
+
+test("a heavy prompt that was kept for four fifths of its time takes any server", () => {
+  const gateway = lightBefore({ queue_timeout_ms: 1000 });
   const [first, second, third] = [1, 2, 3].map(() => heavy(gateway)) as [
     Exchange,
     Exchange,
     Exchange,
   ];
-  gateway.host.advance(950);
+  gateway.host.advance(750);
   assert.ok(isHeld(third));
   gateway.host.advance(100);
   assert.ok(isSent(third));

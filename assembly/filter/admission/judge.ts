@@ -1,4 +1,5 @@
 import { modelPriority } from "../../admission/priority";
+import { slackOf } from "../../admission/heavy";
 import { Ticket } from "../../admission/ticket";
 import { RequestReader } from "../../body/request";
 import { SloMissed } from "../../config/config";
@@ -9,8 +10,12 @@ import { Phase, Stream } from "../stream";
 import { CURRENT_MS } from "./turn";
 import { Waiting } from "./waiting";
 
-/** Heavy prompts are kept for the sake of light ones for this share of their time, then they take any server. */
-const KEPT_SHARE: f64 = 0.5;
+/**
+ * Heavy prompts are kept for the sake of light ones for this share of their time, then they take any server. Those that are in
+ * time go before that, so it is about those that aren't: with 0.5 they push in too soon (heavy-light, six seeds at rate 6.5: p90
+ * 518 ms, heavy ones in time 69 %; 380 and 74 with this).
+ */
+const KEPT_SHARE: f64 = 0.8;
 
 /** Now, later or no: what becomes of a request that comes. */
 export class Judge {
@@ -63,7 +68,10 @@ export class Judge {
     if (waiting.queue.length == 0) waiting.drain.begin(now);
     ticket.queuedMs = now;
     ticket.expiresMs = Math.min(now + <f64>core.config.admission.queueTimeoutMs, ticket.deadlineMs);
-    ticket.freeMs = now + (ticket.expiresMs - now) * KEPT_SHARE;
+    if (ticket.isHeavy) {
+      ticket.freeMs = now + (ticket.expiresMs - now) * KEPT_SHARE;
+      ticket.lateMs = ticket.goalMs < Infinity ? ticket.goalMs : now + slackOf(d.prefillMs);
+    }
     waiting.queue.add(ticket);
     if (waiting.queue.length == 1) waiting.turn.note(waiting.queue, now);
     waiting.places.added(ticket, now);

@@ -76,7 +76,8 @@ export class Release {
         continue;
       }
       const d = stream.decision;
-      if (now >= ticket.freeMs) d.isFree = true;
+      d.isFree = now >= ticket.freeMs;
+      d.slackMs = ticket.lateMs - now;
       decider.decideAgain(d, now);
       const isHost = d.choice.count > 0;
       const isRoomFor =

@@ -1,4 +1,4 @@
-import { Queue, effectivePriority, urgency } from "../../admission/queue";
+import { Queue, effectivePriority, urgency, weighedWorkMs } from "../../admission/queue";
 import { Ticket } from "../../admission/ticket";
 import { PeerView } from "../../state/peerview";
 import { RowView } from "../../state/row";
@@ -37,7 +37,12 @@ export class Turn {
     const next = queue.next(nowMs);
     if (!next) return;
     const priority = effectivePriority(next, nowMs);
-    this.core.fleet.row.setNext(priority, <u32>next.tenant, next.queuedMs, next.workMs);
+    this.core.fleet.row.setNext(
+      priority,
+      <u32>next.tenant,
+      next.queuedMs,
+      weighedWorkMs(next, nowMs),
+    );
   }
 
   /**
@@ -77,7 +82,7 @@ export class Turn {
     const fleet = this.core.fleet;
     const workers = fleet.inFlight.workers;
     this.priority = effectivePriority(ticket, nowMs);
-    this.urgency = urgency(ticket.queuedMs, ticket.workMs, nowMs);
+    this.urgency = urgency(ticket.queuedMs, weighedWorkMs(ticket, nowMs), nowMs);
     this.tenant = <u32>ticket.tenant;
     this.letGoMs = RowView.letGoMs(fleet.row.bytes);
     let ahead = 0;

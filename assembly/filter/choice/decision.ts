@@ -79,6 +79,8 @@ export class Decision {
   isHeavy: bool = false;
   isKept: bool = false;
   isFree: bool = false;
+  /** Heavy and held: until when it has to begin to be in time, ms from now; below 0 too late. */
+  slackMs: f64 = Infinity;
   /** Sequences that it decodes beside on its first choice, as the price saw them. */
   batch: f64 = 0;
 
@@ -130,6 +132,7 @@ export class Decision {
     this.isHeavy = false;
     this.isKept = false;
     this.isFree = false;
+    this.slackMs = Infinity;
     this.batch = 0;
   }
 }

@@ -5,6 +5,9 @@ import { Candidates } from "../../policy/candidates";
 import { Decision } from "./decision";
 import { View } from "./view";
 
+/** A heavy prompt is urgent this long before it would be late where it is cheapest, ms: it may have to wait for another's end. */
+const URGENT_MS: f64 = 300;
+
 /** Which prompts are heavy, and when they may go where. */
 export class HeavyRoom {
   private heavy: Heavy = new Heavy();
@@ -39,7 +42,7 @@ export class HeavyRoom {
       d.promptTokens >= this.heavy.fromTokens &&
       d.promptTokens - unchecked(c.cachedTokens[cheapest(c)]) >= this.heavy.fromTokens;
     const mayKeep = d.isHeavy && this.config.admission.enabled && !d.isFree;
-    d.isKept = mayKeep && this.isKept(c, usable);
+    d.isKept = mayKeep && this.isKept(c, usable, d.slackMs);
     if (!this.view.isCrowded) return;
     // What is left for light ones is room for all that aren't kept.
     for (let slot = 0; slot < c.count; slot++) {
@@ -53,7 +56,7 @@ export class HeavyRoom {
    * (heavy-light, seeds 1, 4: p90 147 and 466 ms; 222 and 552 where it goes wherever it can begin unless a cache elsewhere
    * gives the first token sooner).
    */
-  private isKept(c: Candidates, usable: i32): bool {
+  private isKept(c: Candidates, usable: i32, slackMs: f64): bool {
     const admission = this.config.admission;
     const longMs = this.heavy.fromTokens * this.config.cost.prefillMsPerToken;
     let best = -1;
@@ -68,7 +71,8 @@ export class HeavyRoom {
     if (best < 0) return true;
     if (!this.view.isLearned(best)) return false;
     if (unchecked(c.pendingMs[best]) > <f64>admission.lateBindingMs) return true;
-    return open <= this.heavy.keptServers(usable, admission.heavyShare);
+    const isUrgent = slackMs >= 0 && slackMs < unchecked(c.waitMs[best]) + URGENT_MS;
+    return open <= this.heavy.keptServers(usable, admission.heavyShare, isUrgent);
   }
 }
 

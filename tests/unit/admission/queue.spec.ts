@@ -16,6 +16,15 @@ function ticket(workMs: f64, priority: i32 = 0, tenant: u64 = 0, queuedMs: f64 =
   return t;
 }
 
+/** Late from then on, free after 24 s in the queue. */
+function heavyTicket(queuedMs: f64, lateMs: f64): Ticket {
+  const t = ticket(1500, 0, 0, queuedMs);
+  t.isHeavy = true;
+  t.lateMs = lateMs;
+  t.freeMs = queuedMs + 24000;
+  return t;
+}
+
 /** Takes the next one out as one that goes; its owner, 0 for none. */
 function take(queue: Queue, nowMs: f64): u32 {
   const next = queue.next(nowMs);
@@ -42,6 +51,22 @@ describe("queue", () => {
     expect(take(queue, 0)).toBe(large.owner);
     expect(take(queue, 0)).toBe(low.owner);
     expect(take(queue, 0)).toBe(0);
+  });
+
+  it("lets heavy prompts that can be in time go before late ones, and the one with less slack first", () => {
+    const queue = new Queue();
+    const late = heavyTicket(0, 3000);
+    const relaxed = heavyTicket(3500, 7500);
+    const pressed = heavyTicket(3500, 4200);
+    queue.add(late);
+    queue.add(relaxed);
+    queue.add(pressed);
+    queue.beginPass();
+    expect(take(queue, 4000)).toBe(pressed.owner);
+    expect(take(queue, 4000)).toBe(relaxed.owner);
+    queue.add(heavyTicket(23500, 26500));
+    // Free now.
+    expect(take(queue, 24000)).toBe(late.owner);
   });
 
   it("starves nobody: waiting makes up for work", () => {
@@ -249,18 +274,21 @@ describe("heavy", () => {
   it("leaves servers to light ones by their share of the work, and never more than heavy_share says", () => {
     const heavy = new Heavy();
     heavy.learn(5000);
-    expect(heavy.keptServers(8, 0.5)).toBe(0);
+    expect(heavy.keptServers(8, 0.5, true)).toBe(0);
     // 11 light ones of 60 ms and a heavy one of 1,600: 29 % of the work, 2.3 of 8 servers.
     for (let i = 0; i < 1200; i++)
       heavy.noteWork(i % 12 == 0 ? 25000 : 600, i % 12 == 0 ? 1600 : 60);
-    expect(heavy.keptServers(8, 0.5)).toBe(2);
-    expect(heavy.keptServers(8, 0.9)).toBe(0);
-    expect(heavy.keptServers(1, 0.5)).toBe(0);
-    expect(heavy.keptServers(8, 1)).toBe(0);
+    expect(heavy.keptServers(8, 0.5, true)).toBe(2);
+    // One more for bursts, from heavy ones that can wait.
+    expect(heavy.keptServers(8, 0.5, false)).toBe(3);
+    expect(heavy.keptServers(8, 0.75, false)).toBe(2);
+    expect(heavy.keptServers(8, 0.9, true)).toBe(0);
+    expect(heavy.keptServers(1, 0.5, true)).toBe(0);
+    expect(heavy.keptServers(8, 1, true)).toBe(0);
     // Hardly anything but heavy ones any more: then all servers work.
     for (let i = 0; i < 3000; i++) heavy.noteWork(25000, 1600);
-    expect(heavy.keptServers(8, 0.5)).toBe(0);
+    expect(heavy.keptServers(8, 0.5, false)).toBe(0);
     for (let i = 0; i < 5000; i++) heavy.noteWork(600, 60);
-    expect(heavy.keptServers(8, 0.5)).toBe(4);
+    expect(heavy.keptServers(8, 0.5, true)).toBe(4);
   });
 });
