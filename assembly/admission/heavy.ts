@@ -66,9 +66,9 @@ export class Heavy {
 
   /**
    * How many servers heavy prompts leave to the light ones: by the light ones' share of the work, and one for their bursts from
-   * heavy ones that can wait; none where there are next to no light ones (heavy-light, six seeds at rates 4.33, 5.2: p90 197,
-   * 239 ms and heavy ones in time 96, 89 %; without that one 240, 316 ms and 97, 91 %; from urgent ones, too, 178, 245 ms and
-   * 95, 85 %).
+   * heavy ones that can wait; none where there are next to no light ones (heavy-light, six seeds at rates 4.33, 5.2, 6.4: p90
+   * 230, 293, 330 ms and heavy ones in time 97, 89, 72 %; without that one 240, 316, 380 ms and 97, 91, 74 %; from those that
+   * are late, too, 198, 347, 387 ms and 96, 90, 71 %, and p99 5.5 s instead of 5.1).
    * @param servers that can be chosen
    * @param heavyShare share of the servers that heavy prompts may use in any case, 0..1
    * @param isUrgent whether the prompt in question has to begin soon

@@ -71,7 +71,7 @@ export class HeavyRoom {
     if (best < 0) return true;
     if (!this.view.isLearned(best)) return false;
     if (unchecked(c.pendingMs[best]) > <f64>admission.lateBindingMs) return true;
-    const isUrgent = slackMs >= 0 && slackMs < unchecked(c.waitMs[best]) + URGENT_MS;
+    const isUrgent = slackMs < unchecked(c.waitMs[best]) + URGENT_MS;
     return open <= this.heavy.keptServers(usable, admission.heavyShare, isUrgent);
   }
 }
