@@ -1,5 +1,6 @@
 import { Text, equalsText, text } from "../bytes";
 import { JsonScanner, ScanState } from "../json/scanner";
+import { AnswerError } from "./answererror";
 import { EventSink, EventSplitter } from "./sse";
 import { UsageFacts } from "./usagefacts";
 import { Peek, peek } from "./usagepeek";
@@ -15,6 +16,8 @@ const LAST_EVENTS: StaticArray<Text> = [
 ];
 
 const EVENT = text("event:");
+/** Events of this name hold an error, whatever else. */
+const ERROR_EVENT = text("error");
 
 /**
  * Reads what an answer says about its tokens: JSON or server-sent events of OpenAI's APIs,
@@ -32,6 +35,7 @@ export class UsageReader extends EventSink {
   private scanner!: JsonScanner;
   private events!: EventSplitter;
   private isEventStream: bool = false;
+  private isErrorNext: bool = false;
 
   constructor() {
     super();
@@ -45,6 +49,7 @@ export class UsageReader extends EventSink {
     this.isEventStream = isEventStream;
     this.sawDone = false;
     this.outputEvents = 0;
+    this.isErrorNext = false;
     this.scanner.reset();
     this.facts.reset();
     this.events.reset();
@@ -79,9 +84,9 @@ export class UsageReader extends EventSink {
     return this.facts.cachedTokens;
   }
 
-  /** Whether an answer in one piece says that it is an error. */
-  get failed(): bool {
-    return this.facts.failed;
+  /** Whether the answer is, or ends with, an error, and whose. */
+  get error(): AnswerError {
+    return this.facts.error;
   }
 
   /** `hashBytes` of the answer's id, 0 if there is none. */
@@ -96,8 +101,9 @@ export class UsageReader extends EventSink {
     }
     const found = peek(ptr, len);
     if ((found & Peek.Content) != 0) this.outputEvents++;
-    const wanted = Peek.Counts | (this.facts.idHash == 0 ? Peek.Id : Peek.Nothing);
-    if ((found & wanted) == 0) return;
+    const wanted = Peek.Counts | Peek.Error | (this.facts.idHash == 0 ? Peek.Id : Peek.Nothing);
+    if ((found & wanted) == 0 && !this.isErrorNext) return;
+    this.isErrorNext = false;
     this.facts.watchContent = false;
     this.startDocument();
     this.scanner.feed(ptr, len);
@@ -124,6 +130,10 @@ export class UsageReader extends EventSink {
     if (load<u8>(ptr) == 0x20) {
       ptr++;
       len--;
+    }
+    if (equalsText(ptr, len, ERROR_EVENT)) {
+      this.isErrorNext = true;
+      this.facts.foundError();
     }
     for (let i = 0; i < LAST_EVENTS.length; i++) {
       if (equalsText(ptr, len, unchecked(LAST_EVENTS[i]))) this.sawDone = true;

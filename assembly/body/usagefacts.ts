@@ -2,6 +2,7 @@ import { equalsText, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
 import { LevelSink } from "../json/sink";
 import { hashBytes } from "../prefix/hash";
+import { AnswerError, ErrorNote, isErrorKey, isErrorWord } from "./answererror";
 import { FIELDS, Field, findKey, KEYS, Place } from "./usagekeys";
 import { isContentKey } from "./usagepeek";
 
@@ -27,8 +28,6 @@ export class UsageFacts extends LevelSink {
   idHash: u64 = 0;
   /** llama.cpp's `"stop": true` was seen. */
   stopped: bool = false;
-  /** An answer in one piece says that it is an error. */
-  failed: bool = false;
   /** The document now read holds generated text; only kept while `watchContent`. */
   hasContent: bool = false;
   /** Whether to look for generated text. */
@@ -46,6 +45,9 @@ export class UsageFacts extends LevelSink {
   private atId: bool = false;
   private atStop: bool = false;
   private atContent: bool = false;
+  private atError: bool = false;
+  private atErrorWord: bool = false;
+  private note: ErrorNote = new ErrorNote();
   private id: StaticArray<u8> = new StaticArray<u8>(ID_BYTES);
   private idLen: i32 = 0;
   private prefill: i64 = 0;
@@ -54,7 +56,7 @@ export class UsageFacts extends LevelSink {
   reset(): void {
     this.idHash = 0;
     this.stopped = false;
-    this.failed = false;
+    this.note.reset();
     this.watchContent = false;
     for (let i = 0; i < FIELDS; i++) {
       unchecked((this.fields[i] = -1));
@@ -73,9 +75,21 @@ export class UsageFacts extends LevelSink {
     this.atId = false;
     this.atStop = false;
     this.atContent = false;
+    this.atError = false;
+    this.atErrorWord = false;
     this.hasContent = false;
     const scanner = this.scanner;
     if (scanner) scanner.skipStrings = true;
+  }
+
+  /** Whether it holds an error, and whose. */
+  get error(): AnswerError {
+    return this.note.error;
+  }
+
+  /** It holds an error, by the name of its event. */
+  foundError(): void {
+    this.note.found();
   }
 
   /** Prompt tokens, cached ones included; −1 unknown. */
@@ -119,7 +133,6 @@ export class UsageFacts extends LevelSink {
 
   protected open(isObject: bool): void {
     let place = Place.None;
-    this.noteError();
     if (this.skipped == 0) {
       if (this.depth == 0) {
         if (isObject) place = Place.Root;
@@ -127,6 +140,9 @@ export class UsageFacts extends LevelSink {
           this.inBatch = true;
           return;
         }
+      } else if (this.atError && isObject) {
+        this.note.found();
+        place = Place.Error;
       } else if (isObject == (this.to != Place.Prefill)) {
         place = this.to;
       }
@@ -166,18 +182,15 @@ export class UsageFacts extends LevelSink {
     }
   }
 
-  /** A value that isn't null begins: under `error` it is one. */
-  private noteError(): void {
-    if (this.to == Place.Error) this.failed = true;
-  }
-
   private clearKey(): void {
     this.to = Place.None;
     this.field = Field.None;
     this.atId = false;
     this.atStop = false;
-    if (!this.atContent) return;
+    if (!this.atContent && !this.atError && !this.atErrorWord) return;
     this.atContent = false;
+    this.atError = false;
+    this.atErrorWord = false;
     this.skipStrings(true);
   }
 
@@ -202,7 +215,17 @@ export class UsageFacts extends LevelSink {
         this.skipStrings(false);
         return;
       }
+      if (isErrorKey(ptr, len)) {
+        this.atError = true;
+        this.skipStrings(false);
+        return;
+      }
       this.atStop = place == Place.Root && equalsText(ptr, len, STOP);
+    }
+    if ((place == Place.Error || place == Place.Root) && isErrorWord(ptr, len)) {
+      this.atErrorWord = true;
+      this.skipStrings(false);
+      return;
     }
     const found = findKey(place, ptr, len);
     if (found < 0) return;
@@ -213,6 +236,8 @@ export class UsageFacts extends LevelSink {
 
   onStringBytes(ptr: usize, len: i32): void {
     if (this.atContent) this.hasContent = true;
+    if (this.atError) this.note.found();
+    else if (this.atErrorWord) this.note.word(ptr, len);
     if (!this.atId || this.idLen < 0) return;
     if (len > ID_BYTES - this.idLen) {
       this.idLen = -1;
@@ -223,15 +248,19 @@ export class UsageFacts extends LevelSink {
   }
 
   onStringEnd(): void {
-    this.noteError();
     if (this.atId) {
       if (this.idLen > 0) this.idHash = hashBytes(changetype<usize>(this.id), this.idLen);
       this.skipStrings(true);
     }
+    if (this.atErrorWord) this.note.ends();
     this.clearKey();
   }
 
   onNumber(ptr: usize, len: i32): void {
+    if (this.atErrorWord) {
+      this.note.word(ptr, len);
+      this.note.ends();
+    }
     if (this.skipped == 0 && this.field != Field.None) {
       const value = count(ptr, len);
       const known = unchecked(this.fields[this.field]);
@@ -242,6 +271,7 @@ export class UsageFacts extends LevelSink {
 
   onTrue(): void {
     if (this.atStop && this.skipped == 0) this.stopped = true;
+    if (this.atError) this.note.found();
     this.clearKeyAfterId();
   }
 

@@ -41,7 +41,7 @@ export const enum Place {
   Prefill,
   /** llama.cpp. */
   Timings,
-  /** What went wrong, in an answer of status 200. */
+  /** `error` of the answer, or of what is inside. */
   Error,
 }
 const PLACES: i32 = 10;
@@ -64,7 +64,6 @@ export const KEYS: StaticArray<Key> = [
   new Key(Place.Root, text("meta_info"), Place.MetaInfo, Field.None),
   new Key(Place.Root, text("details"), Place.Details, Field.None),
   new Key(Place.Root, text("timings"), Place.Timings, Field.None),
-  new Key(Place.Root, text("error"), Place.Error, Field.None),
   new Key(Place.Root, text("tokens_evaluated"), Place.None, Field.Prompt),
   new Key(Place.Root, text("tokens_predicted"), Place.None, Field.Completion),
   new Key(Place.Inner, text("usage"), Place.Usage, Field.None),

@@ -9,9 +9,12 @@ export const enum Peek {
   Content = 2,
   /** It holds an id. */
   Id = 4,
+  /** It may hold an error. */
+  Error = 8,
 }
 
 const ID = text("id");
+const ERROR = text("error");
 
 /** Keys of objects that hold counts. */
 const COUNTS: StaticArray<Text> = [
@@ -37,9 +40,17 @@ const CONTENT: StaticArray<Text> = [
   text("arguments"),
 ];
 
-/** Last letters of the keys above, as bits: a d e g n o s t. */
+/** Last letters of the keys above, as bits: a d e g n o r s t. */
 const LAST_LETTERS: u32 =
-  (1 << 0) | (1 << 3) | (1 << 4) | (1 << 6) | (1 << 13) | (1 << 14) | (1 << 18) | (1 << 19);
+  (1 << 0) |
+  (1 << 3) |
+  (1 << 4) |
+  (1 << 6) |
+  (1 << 13) |
+  (1 << 14) |
+  (1 << 17) |
+  (1 << 18) |
+  (1 << 19);
 
 /** Whether a key names generated text. */
 export function isContentKey(ptr: usize, len: i32): bool {
@@ -94,9 +105,11 @@ function peekKey(start: usize, quote: usize, end: usize): i32 {
   const first = load<u8>(value);
   if (first == 0x22) {
     if (isKey(start, quote, ID)) return Peek.Id;
+    if (isKey(start, quote, ERROR)) return Peek.Error;
     if (value + 1 >= end || load<u8>(value + 1) == 0x22) return Peek.Nothing;
     return isOneOf(start, quote, CONTENT) ? Peek.Content : Peek.Nothing;
   }
+  if (first == 0x7b && isKey(start, quote, ERROR)) return Peek.Error;
   if (first == 0x7b) return isOneOf(start, quote, COUNTS) ? Peek.Counts : Peek.Nothing;
   const isNumber = <u32>first - 0x30 < 10;
   return isNumber && isKey(start, quote, EVALUATED) ? Peek.Counts : Peek.Nothing;

@@ -191,7 +191,7 @@ export class Cost {
 
 /** `health`: when a host is set aside. */
 export class Health {
-  /** Consecutive connect errors, resets or 5xx that set a host aside: 1..1000, default 3. */
+  /** Consecutive connect errors, resets, 5xx, or errors inside answers with status 200, that set a host aside: 1..1000, default 3. */
   failures: i32 = 3;
   /** For how long at first, doubling each time: ms, 100..3600000, default 10000. */
   ejectMs: i32 = 10000;

@@ -17,6 +17,10 @@ const DEGRADED_STATUS = text("DEGRADED");
 /** Values of `eds_health_status` with which Envoy itself sends nothing to a host. */
 const UNUSABLE_STATUS: StaticArray<Text> = [text("UNHEALTHY"), text("DRAINING"), text("TIMEOUT")];
 
+/** Envoy's priorities end here; degraded hosts rank behind all of them. */
+const MAX_PRIORITY: i64 = 128;
+const DEGRADED_RANK: i32 = 1000;
+
 const MAX_PLACES: i32 = 10;
 
 /**
@@ -24,7 +28,7 @@ const MAX_PLACES: i32 = 10;
  *
  *   {"cluster_statuses":[{"name":"llm","host_statuses":[
  *     {"address":{"socket_address":{"address":"10.0.0.1","port_value":8000}},
- *      "stats":[{"value":"3","name":"rq_total"}],
+ *      "stats":[{"value":"3","name":"rq_total"}],"priority":1,
  *      "health_status":{"failed_active_health_check":true,"eds_health_status":"HEALTHY"}}]}]}
  *
  * Keys may come in any order, a cluster's name after its hosts too. Hosts without ip and port
@@ -54,6 +58,7 @@ export class ClustersReader extends LevelSink {
   private port: i64 = -1;
   private usableNow: bool = true;
   private degradedNow: bool = false;
+  private priorityNow: i64 = 0;
   private requestsNow: i64 = 0;
   private statCounts: bool = false;
   private statValue: i64 = 0;
@@ -115,9 +120,9 @@ export class ClustersReader extends LevelSink {
     return this.hosts.usable(i);
   }
 
-  /** Whether Envoy would send to host i only for want of better ones. */
-  degraded(i: i32): bool {
-    return this.hosts.degraded(i);
+  /** Envoy would send to host i only for want of hosts of lower rank: by its priority, degraded ones after all others. */
+  rank(i: i32): i32 {
+    return this.hosts.rank(i);
   }
 
   /** Requests that this Envoy has handed to host i so far. */
@@ -149,6 +154,7 @@ export class ClustersReader extends LevelSink {
       this.port = -1;
       this.usableNow = true;
       this.degradedNow = false;
+      this.priorityNow = 0;
       this.requestsNow = 0;
     } else if (place == Place.Stat) {
       this.statCounts = false;
@@ -229,6 +235,7 @@ export class ClustersReader extends LevelSink {
   onNumber(ptr: usize, len: i32): void {
     if (this.skipped > 0) return;
     if (this.item == Item.Port) this.port = wholeNumber(ptr, len);
+    else if (this.item == Item.Priority) this.priorityNow = wholeNumber(ptr, len);
     else if (this.item == Item.Value) this.statValue = wholeNumber(ptr, len);
   }
 
@@ -241,13 +248,14 @@ export class ClustersReader extends LevelSink {
   /** Keeps the host that has been read, if it has an ip and a port. */
   private keepHost(): void {
     const port = this.port;
+    const priority = <i32>min<i64>(this.priorityNow, MAX_PRIORITY);
     if (this.ipLen == 0 || port <= 0 || port > 65535) return;
     this.hosts.add(
       changetype<usize>(this.ip),
       this.ipLen,
       <i32>port,
       this.usableNow,
-      this.degradedNow,
+      this.degradedNow ? DEGRADED_RANK + priority : priority,
       this.requestsNow,
     );
   }

@@ -15,7 +15,7 @@ export class ClusterHosts {
   private addresses: StaticArray<u8> = new StaticArray<u8>(MAX_CLUSTER_HOSTS * ADDRESS_BYTES);
   private addressLens: StaticArray<i32> = new StaticArray<i32>(MAX_CLUSTER_HOSTS);
   private usables: StaticArray<bool> = new StaticArray<bool>(MAX_CLUSTER_HOSTS);
-  private degradeds: StaticArray<bool> = new StaticArray<bool>(MAX_CLUSTER_HOSTS);
+  private ranks: StaticArray<i32> = new StaticArray<i32>(MAX_CLUSTER_HOSTS);
   private requestCounts: StaticArray<i64> = new StaticArray<i64>(MAX_CLUSTER_HOSTS);
 
   /** Forgets all hosts from `count` on. */
@@ -28,9 +28,10 @@ export class ClusterHosts {
    * Adds a host.
    * @param ipLen at most ADDRESS_BYTES − 8
    * @param port 1..65535
+   * @param rank 0 for those that Envoy prefers
    * @param requests handed to it so far
    */
-  add(ip: usize, ipLen: i32, port: i32, usable: bool, degraded: bool, requests: i64): void {
+  add(ip: usize, ipLen: i32, port: i32, usable: bool, rank: i32, requests: i64): void {
     if (this.count >= MAX_CLUSTER_HOSTS) {
       this.left++;
       return;
@@ -38,7 +39,7 @@ export class ClusterHosts {
     const at = this.count++;
     unchecked((this.addressLens[at] = writeAddress(this.addressPtr(at), ip, ipLen, port)));
     unchecked((this.usables[at] = usable));
-    unchecked((this.degradeds[at] = degraded));
+    unchecked((this.ranks[at] = rank));
     unchecked((this.requestCounts[at] = requests));
   }
 
@@ -54,8 +55,8 @@ export class ClusterHosts {
     return unchecked(this.usables[i]);
   }
 
-  degraded(i: i32): bool {
-    return unchecked(this.degradeds[i]);
+  rank(i: i32): i32 {
+    return unchecked(this.ranks[i]);
   }
 
   requests(i: i32): i64 {

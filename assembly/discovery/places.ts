@@ -24,6 +24,7 @@ export const enum Item {
   Port,
   EdsStatus,
   Degraded,
+  Priority,
   /** A flag with which Envoy itself sends nothing to a host. */
   Unusable,
   /** Of a statistic. */
@@ -44,6 +45,7 @@ export const KEYS: StaticArray<Key> = [
   new Key(Place.Root, text("cluster_statuses"), Place.Clusters, Item.None),
   new Key(Place.Cluster, text("name"), Place.None, Item.Name),
   new Key(Place.Cluster, text("host_statuses"), Place.Hosts, Item.None),
+  new Key(Place.Host, text("priority"), Place.None, Item.Priority),
   new Key(Place.Host, text("address"), Place.Address, Item.None),
   new Key(Place.Host, text("health_status"), Place.Health, Item.None),
   new Key(Place.Host, text("stats"), Place.Stats, Item.None),

@@ -9,6 +9,9 @@ export function presetNames(): MetricNameTable {
   // Ray Serve exports the same metrics under a spelling of its own.
   addVllm(table, "ray_vllm_");
   addVllm(table, "ray_vllm:");
+  // LMDeploy took them over; NIM and MindIE have them without any prefix.
+  addVllm(table, "lmdeploy:");
+  addVllm(table, "");
   addSglang(table, "sglang:");
   addSglang(table, "sglang_");
   addTgi(table);

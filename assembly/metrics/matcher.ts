@@ -1,10 +1,13 @@
+import { Signal } from "../config/signals";
+
 /** Knows the backends: turns the value of the host label into one of them. */
 export abstract class HostMatcher {
   /**
+   * @param signal what the sample tells
    * @returns the backend whose `ip:port` the bytes are, else the only backend with that ip, as a
    * number below the reader's `maxHosts`; -1 for anything else
    */
-  abstract find(ptr: usize, len: i32): i32;
+  abstract find(ptr: usize, len: i32, signal: Signal): i32;
 }
 
 /** Whether an address `ip:port` is at this ip (IPv6 with or without brackets). */

@@ -38,6 +38,8 @@ export class MetricsReader extends SampleSink {
   /** Samples of wanted metrics without the host label, and with one that names no known host. */
   unlabelled: i32 = 0;
   strange: i32 = 0;
+  /** Some sample was one that only an inference server has, of whatever host. */
+  sawEngine: bool = false;
   private series: SeriesTable;
   private models: ModelList;
   private textParser!: TextParser;
@@ -87,6 +89,7 @@ export class MetricsReader extends SampleSink {
     this.matched = 0;
     this.unlabelled = 0;
     this.strange = 0;
+    this.sawEngine = false;
     this.count = 0;
     this.series.reset();
     for (let i = 0; i < this.maxHosts; i++) unchecked((this.slots[i] = -1));
@@ -157,7 +160,9 @@ export class MetricsReader extends SampleSink {
   }
 
   onSample(entry: i32, labels: LabelSet, value: f64, timestampMs: f64): void {
-    const slot = this.matcher ? this.findSlot(labels) : 0;
+    const signal = this.names.signal(entry);
+    if (signal <= Signal.KvUsage) this.sawEngine = true;
+    const slot = this.matcher ? this.findSlot(labels, signal) : 0;
     if (slot < 0) return;
     // A backend's own answer is of now, whatever clock it stamps its samples by.
     const isPast = this.matcher !== null && timestampMs < this.nowMs;
@@ -241,14 +246,14 @@ export class MetricsReader extends SampleSink {
   }
 
   /** Slot of the host that the labels name, -1 if it is none of ours. */
-  private findSlot(labels: LabelSet): i32 {
+  private findSlot(labels: LabelSet, signal: Signal): i32 {
     const matcher = this.matcher;
     const at = labels.find(this.hostLabel);
     if (!matcher || at < 0) {
       this.unlabelled++;
       return -1;
     }
-    const host = matcher.find(labels.valuePtr(at), labels.valueLen(at));
+    const host = matcher.find(labels.valuePtr(at), labels.valueLen(at), signal);
     if (host < 0 || host >= this.maxHosts) {
       this.strange++;
       return -1;

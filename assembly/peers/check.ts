@@ -33,8 +33,10 @@ export const enum Fault {
   Replayed,
   /** From one gateway more than there is room for. */
   Crowded,
+  /** Its hashes are made with another secret, so its locations mean nothing here. */
+  Hashes,
 }
-export const FAULTS: i32 = 6;
+export const FAULTS: i32 = 7;
 
 /** Name of a fault, as in statistics. */
 export function faultName(fault: i32): string {
@@ -47,6 +49,8 @@ export function faultName(fault: i32): string {
       return "oversized";
     case Fault.Replayed:
       return "replayed";
+    case Fault.Hashes:
+      return "hashes";
     default:
       return "crowded";
   }

@@ -19,6 +19,7 @@ const HOSTS: usize = 6;
 const GATEWAY: usize = 8;
 const SEQUENCE: usize = 16;
 const PLACEMENTS: usize = 20;
+const SECRET: usize = 22;
 const SENT_MS: usize = 24;
 const COUNT: usize = 32;
 const PROPOSED: usize = 32;
@@ -75,6 +76,15 @@ export class Head {
   @inline
   static setPlacements(at: usize, v: i32): void {
     store<u16>(at + PLACEMENTS, <u16>v);
+  }
+  /** Mark of the secret that the sender's hashes are made with (`secretMark`), of updates and questions. */
+  @inline
+  static secret(at: usize): u16 {
+    return load<u16>(at + SECRET);
+  }
+  @inline
+  static setSecret(at: usize, v: u16): void {
+    store<u16>(at + SECRET, v);
   }
   /** The sender's clock, ms. Only differences between messages mean anything. */
   @inline

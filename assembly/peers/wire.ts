@@ -3,9 +3,9 @@
  *
  * ```
  * head                                                                                            40 bytes
- * ┌─────────┬─────────┬──────┬───────┬───────┬─────────┬───────┬────────────┬───────┬───┬─────────┐
- * │magic 3  │version 1│kind 1│flags 1│hosts 2│gateway 8│sequence 4│places 2 │ zero 2│ – │sent ms 8│ count 4 │ cursor 4
- * └─────────┴─────────┴──────┴───────┴───────┴─────────┴──────────┴─────────┴───────┴───┴─────────┘
+ * ┌───────┬─────────┬──────┬───────┬───────┬─────────┬──────────┬────────┬────────┬─────────┬───────┬────────┐
+ * │magic 3│version 1│kind 1│flags 1│hosts 2│gateway 8│sequence 4│places 2│secret 2│sent ms 8│count 4│cursor 4│
+ * └───────┴─────────┴──────┴───────┴───────┴─────────┴──────────┴────────┴────────┴─────────┴───────┴────────┘
  * of updates: prompts proposed so far 2, and settled 2, in place of `count`; of their answers: `sequence` of the answering
  * gateway's last update
  * update: what is held 24 (held.ts), then per host                                                                                40 bytes
@@ -28,7 +28,7 @@
 
 /** "WRP". */
 export const MAGIC: u32 = 0x505257;
-export const VERSION: u8 = 4;
+export const VERSION: u8 = 5;
 
 export const HEAD_BYTES: i32 = 40;
 /** What an update says of held requests. */

@@ -37,7 +37,7 @@ export const WAITING_TOKENS: f64 = 256;
 export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): void {
   const tieMs = w.tieMs * Math.min(speedOf(r), 1);
   const known = r.knownSlot >= 0;
-  const awayMs = away(o, r, w, known ? stay(c, r, w, tieMs) : 0);
+  const awayMs = away(o, r, w, known ? stay(c, r, w, tieMs) : 0) / (1 + r.crowd);
   // A new conversation is at home where its rendezvous score is highest: found on the way, so the price of not being at home
   // is charged everywhere first.
   let home = r.knownSlot;
@@ -52,7 +52,8 @@ export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): v
   const msPerToken = w.prefillMsPerToken;
   const waitingMs = Math.max(r.meanWorkMs, WAITING_TOKENS * msPerToken);
   // A prefix that many conversations share pays its prefill once per host: only this request's part of that counts.
-  const othersShare = 1 - 1 / (1 + r.forks);
+  const crowdShare = 1 / (1 + r.crowd);
+  const othersShare = 1 - crowdShare / (1 + r.forks);
   const evictionWeight = w.eviction * r.reuseShare;
   const fleetBatch = (1 - OWN_BATCH) * o.meanBatch;
 
@@ -65,8 +66,9 @@ export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): v
     // Reports fade to what the busiest reporting host shows, so a host nobody hears from isn't taken for idle.
     const running = fade(unchecked(c.running[slot]), o.busiestRunning, fresh);
     const waiting = fade(unchecked(c.waiting[slot]), o.busiestWaiting, fresh);
-    const batch = Math.min(running + unchecked(c.inFlight[slot]), BATCH_MAX);
-    const waitMs = unchecked(c.pendingMs[slot]) + waiting * waitingMs * prefillFactor;
+    const under = running + unchecked(c.inFlight[slot]);
+    const batch = Math.min(under, BATCH_MAX);
+    let waitMs = unchecked(c.pendingMs[slot]) + waiting * waitingMs * prefillFactor;
 
     const known = unchecked(c.cachedTokens[slot]);
     const uncached = Math.max(promptTokens - known, 0);
@@ -77,7 +79,9 @@ export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): v
     const decodeFactor = Math.max(unchecked(c.decodeFactor[slot]), PRICED_FACTOR_MIN);
     const decodeMs =
       outputTokens * stepMs(w.decodeStepMs, w.decodeMsPerSequence, batch + 1, decodeFactor);
-    const othersMs = w.othersWait * prefillMs * (OWN_BATCH * batch + fleetBatch);
+    // A place in a full batch comes free as often as one of its answers ends.
+    if (under > BATCH_MAX) waitMs += ((under - BATCH_MAX) / BATCH_MAX) * decodeMs;
+    const othersMs = w.othersWait * crowdShare * prefillMs * (OWN_BATCH * batch + fleetBatch);
     const evictionMs = evictionWeight * unchecked(c.fill[slot]) * countedMs;
     const pressure = Math.max(
       w.kvPressure * fade(unchecked(c.kvUsage[slot]), o.busiestKv, fresh),

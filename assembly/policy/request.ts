@@ -15,6 +15,8 @@ export class RequestCost {
   /** Tokens of the deepest prefix that any host holds, and how many conversations went separate ways from there. */
   sharedTokens: f64 = 0;
   forks: f64 = 0;
+  /** Open requests of this conversation beyond what one may have: so many share what serving it elsewhere costs. */
+  crowd: f64 = 0;
   /** Prefill ms of a mean request: what one reported waiting request stands for. */
   meanWorkMs: f64 = 0;
   /** How fast the fleet is, over the priors: the tie term is worth as many tokens on any fleet. */

@@ -51,6 +51,10 @@ export class HostRecord {
   private idleDifference: f64;
   /** Prefill that this Envoy and the gateways that it hears had there then, ms. */
   knownMs: f64;
+  /** Since when its reports of work have said the same, in every figure, ms by their own time; 0 while they don't. */
+  sameSinceMs: f64;
+  /** Hash of what the last report said. */
+  reportMark: u32;
   /** When a scrape of the server succeeded last, ms. */
   scrapedMs: f64;
   /** Requests reported beyond own in flight, in the last report and in the one before; NaN unknown. */

@@ -18,6 +18,7 @@ const FLAGS: i32 = 3;
 const LAST_SEEN: i32 = 8;
 const ADDRESS: i32 = 16;
 const FLAG_UNHEALTHY: u8 = 1;
+const FLAG_SPARE: u8 = 2;
 /** A host that was heard of is noted as seen at most this often, ms. */
 const SEEN_EVERY_MS: f64 = 60000;
 
@@ -124,14 +125,14 @@ export class HostDirectory {
     noteCasGaveUp();
   }
 
-  /** Discovery's word on a host's health. */
-  setUnhealthy(slot: i32, unhealthy: bool): void {
+  /** Discovery's word on a host: whether it is unhealthy, and whether it is there for want of better ones only. */
+  setHealth(slot: i32, unhealthy: bool, spare: bool): void {
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      if (slot >= this.count || this.isUnhealthy(slot) == unhealthy) return;
+      if (slot >= this.count) return;
+      if (this.isUnhealthy(slot) == unhealthy && this.isSpare(slot) == spare) return;
       this.refresh();
       const at = this.at(slot) + FLAGS;
-      const flags = load<u8>(at);
-      store<u8>(at, unhealthy ? flags | FLAG_UNHEALTHY : flags & ~FLAG_UNHEALTHY);
+      store<u8>(at, (unhealthy ? FLAG_UNHEALTHY : 0) | (spare ? FLAG_SPARE : 0));
       if (this.write()) return;
     }
     noteCasGaveUp();
@@ -152,6 +153,11 @@ export class HostDirectory {
   @inline
   isUnhealthy(slot: i32): bool {
     return (load<u8>(this.at(slot) + FLAGS) & FLAG_UNHEALTHY) != 0;
+  }
+
+  @inline
+  isSpare(slot: i32): bool {
+    return (load<u8>(this.at(slot) + FLAGS) & FLAG_SPARE) != 0;
   }
 
   /** Raised each time the slot gets another host; part of everything recorded for the host. */

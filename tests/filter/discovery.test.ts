@@ -6,17 +6,23 @@ import { knownHosts, slotOf } from "./records.ts";
 
 interface Member {
   address: string;
+  priority?: number;
   health?: Record<string, unknown>;
 }
 
 /** Envoy's `/clusters?format=json`. */
 function clusters(members: (Member | string)[], name = "llm"): string {
   const statuses = members.map((member) => {
-    const { address, health = {} } = typeof member === "string" ? { address: member } : member;
+    const {
+      address,
+      health = {},
+      priority = 0,
+    } = typeof member === "string" ? { address: member } : member;
     const [, ip, port] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
     return {
       address: { socket_address: { address: ip, port_value: Number(port) } },
       stats: [{ name: "rq_active", type: "GAUGE", value: "1" }],
+      ...(priority > 0 ? { priority } : {}),
       health_status: { eds_health_status: "HEALTHY", ...health },
     };
   });
@@ -97,6 +103,119 @@ test("each of Envoy's reasons not to send to a host keeps it out of every list",
   }
 });
 
+const DOWN = { failed_active_health_check: true };
+
+for (const [what, spare] of [
+  ["of a higher priority", { priority: 1 }],
+  ["degraded by EDS", { health: { eds_health_status: "DEGRADED" } }],
+  ["degraded by its health check", { health: { failed_active_degraded_check: true } }],
+] as [string, Partial<Member>][]) {
+  test(`hosts ${what} serve when no better one can: last in the list until then`, () => {
+    const [first, second, last] = NAMES as [string, string, string];
+    const better = [first, second];
+    const world = discovering([...better, { address: last, ...spare }]);
+    const { gateway } = world;
+    const send = () => gateway.send(chat(`spare ${serial++ * 7919}`));
+    // However much there is to do.
+    const open = Array.from({ length: 60 }, send);
+    for (const { choice } of open) assert.equal(choice[2], last);
+    for (const exchange of open) exchange.answer();
+    world.members = [
+      { address: first, health: DOWN },
+      { address: second, health: DOWN },
+      { address: last, ...spare },
+    ];
+    gateway.host.advance(2500);
+    assert.deepEqual(send().answer().choice, [last]);
+    // Those that Envoy finds well but the filter sets aside make way, too.
+    world.members = [...better, { address: last, ...spare }];
+    gateway.host.advance(2500);
+    for (let i = 0; i < 20; i++) {
+      const exchange = send();
+      exchange.answer(exchange.target === last ? {} : { status: 500 });
+    }
+    assert.deepEqual(send().answer().choice, [last]);
+  });
+}
+
+test("a host that leaves and returns while requests are there: counted anew, and none counted twice or below zero", () => {
+  const world = discovering(NAMES);
+  const { gateway } = world;
+  const ask = () => Array.from({ length: 12 }, (_, i) => gateway.send(chat(`q ${serial++} ${i}`)));
+  const [flaps = ""] = NAMES;
+  const before = ask();
+  const there = before.filter(({ target }) => target === flaps).length;
+  gateway.host.advance(100);
+  assert.ok(there > 0);
+  assert.equal(gateway.inFlight(flaps), there);
+  world.members = NAMES.slice(1);
+  gateway.host.advance(2500);
+  world.members = NAMES;
+  gateway.host.advance(2500);
+  const after = ask();
+  const again = after.filter(({ target }) => target === flaps).length;
+  const check = (least: number) => {
+    gateway.host.advance(100);
+    const count = gateway.inFlight(flaps);
+    assert.ok(count >= least && count <= least + there, `${count} in flight`);
+  };
+  check(again);
+  for (const exchange of before) exchange.answer();
+  check(again);
+  for (const exchange of after) exchange.answer();
+  gateway.host.advance(100);
+  for (const host of NAMES) assert.equal(gateway.inFlight(host), 0);
+  assert.equal(gateway.stat("internal_errors_total"), 0);
+});
+
+test("requests that are held go to hosts that come, and to Envoy's own choice when all have left", () => {
+  const [full, fresh] = NAMES as [string, string];
+  let members = [full];
+  const gateway = new Gateway([], {
+    config: { discovery: { source: "envoy_admin" }, metrics: { interval_ms: 500 } },
+    onCall: (call: Call) => {
+      const waiting = call.headers.get(":authority") === full ? 90 : 0;
+      if (call.cluster === "envoy_admin") call.respond(200, clusters(members));
+      else call.respond(200, `vllm:num_requests_running 2\nvllm:num_requests_waiting ${waiting}\n`);
+    },
+  });
+  gateway.host.advance(2000);
+  const hold = () => {
+    const held = Array.from({ length: 3 }, () => gateway.send(chat(`held ${serial++}`)));
+    assert.equal(gateway.stat("queue_length"), 3);
+    return held;
+  };
+  for (const [next, target] of [
+    [[fresh], fresh],
+    [[], undefined],
+  ] as [string[], string | undefined][]) {
+    members = [full];
+    gateway.host.advance(2500);
+    const held = hold();
+    members = next;
+    gateway.host.advance(2500);
+    for (const exchange of held) {
+      assert.deepEqual([exchange.stream.request.sentEnd, exchange.target], [true, target]);
+      if (target) exchange.answer();
+    }
+    assert.equal(gateway.stat("queue_length"), 0);
+  }
+});
+
+test("a host that is there in several priorities is of the lowest one that is well", () => {
+  const [first, second] = NAMES as [string, string];
+  const world = discovering([
+    { address: first, priority: 1 },
+    { address: second, priority: 1 },
+    second,
+    { address: second, priority: 2, health: DOWN },
+  ]);
+  for (let i = 0; i < 20; i++) {
+    const { choice } = world.gateway.send(chat(`which ${serial++ * 7919}`)).answer();
+    assert.deepEqual(choice, [second, first]);
+  }
+});
+
 test("discovery's word wins over configured hosts: what the cluster hasn't can't be reached", () => {
   const world = discovering(NAMES.slice(0, 2), NAMES);
   assert.deepEqual(listed(world.gateway), NAMES.slice(0, 2));
@@ -142,6 +261,35 @@ test("hosts are known from the metrics endpoint's labels, where nothing else nam
   hosts = NAMES.slice(0, 2);
   gateway.host.advance(700_000);
   assert.deepEqual(listed(gateway), NAMES.slice(0, 2));
+});
+
+test("only what can be a server becomes one: engines by their labels, addresses that Envoy's override can find", () => {
+  const series = [
+    'vllm:num_requests_running{instance="10.0.0.1:8000"} 0',
+    'sglang:num_queue_reqs{instance="[FD00:0::7]:8000"} 0',
+    'process_start_time_seconds{instance="10.0.0.1:9100"} 1700000000',
+    'DCGM_FI_DEV_GPU_UTIL{instance="10.0.0.1:9400",gpu="0"} 5',
+    'vllm:cache_config_info{instance="10.0.0.1:7000",block_size="16"} 1',
+    'vllm:num_requests_running{instance="vllm-0.svc:8000"} 0',
+    'vllm:num_requests_running{instance="10.0.0.2:99999"} 0',
+    'vllm:num_requests_running{instance="10.0.0.2"} 0',
+  ];
+  const gateway = new Gateway([], {
+    config: { metrics: { source: "endpoint", interval_ms: 1000, stale_after_ms: 5000 } },
+    onCall: (call) => call.respond(200, `${series.join("\n")}\n`),
+  });
+  gateway.host.advance(1500);
+  assert.deepEqual(listed(gateway), ["10.0.0.1:8000", "[fd00::7]:8000"]);
+  // Where an answer tells of GPUs alone, their labels are the servers'.
+  series.splice(0, series.length, 'DCGM_FI_DEV_GPU_UTIL{instance="10.0.0.8:8000",gpu="0"} 5');
+  gateway.host.advance(3000);
+  assert.ok(knownHosts(gateway, ["10.0.0.8:8000"]).length > 0);
+  const alone = new Gateway([]);
+  for (const host of ["envoy://connect_originate/10.0.0.1:8000", "/run/llm.sock", "a.example:80"]) {
+    alone.send(chat(host)).answer({ host });
+  }
+  alone.send(chat("known")).answer({ host: "10.0.0.3:8000" });
+  assert.deepEqual(listed(alone), ["10.0.0.3:8000"]);
 });
 
 test("a slot that another host takes over starts afresh", () => {

@@ -38,6 +38,28 @@ function reporting(
 
 const IDLE: Report = { running: 0, waiting: 0, kv: 0.1 };
 
+for (const [what, words, open, share] of [
+  ["a session that many share", 100, 64, 0.4],
+  ["a prompt that everybody sends", 3000, 128, 0.5],
+  ["a heavy prompt that everybody sends", 20_000, 400, 0.6],
+] as const) {
+  test(`${what} at once isn't left to one server, and is one conversation again afterwards`, () => {
+    const gateway = new Gateway(hostNames(4));
+    const headers = { "x-session-id": "everybody's" };
+    const hot = chat("word ".repeat(words));
+    gateway.send(hot, { headers }).answer();
+    const sent = Array.from({ length: open }, () => gateway.send(hot, { headers }));
+    const counts = tally(sent.map(({ target }) => target));
+    const most = Math.max(...counts.values());
+    assert.equal(counts.size, 4);
+    assert.ok(most <= share * open, `${most} of ${open} on one server`);
+    for (const exchange of sent) exchange.answer();
+    gateway.host.advance(1000);
+    const turns = Array.from({ length: 8 }, () => gateway.send(hot, { headers }).answer().target);
+    assert.equal(new Set(turns).size, 1);
+  });
+}
+
 test("a prefix that everybody shares doesn't flood the server that has it", () => {
   const system = prose(12_000, random(1));
   const lab = new Lab([{}, {}, {}, {}]);

@@ -172,6 +172,39 @@ test("a load report on an answer counts at once; shares alone don't make old cou
   assert.ok(json.sampleMs < gateway.clock.ms, "the count of waiting requests is as old as it is");
 });
 
+test("reports that stay as they were when all clients left don't mean full for ever: a request at a time shows the truth", () => {
+  // As vLLM does it: gauges and counters move with the engine's steps only.
+  const stuck = (tokens: number) =>
+    `${vllm({ running: 106, waiting: 90, kv: 0.99 })}vllm:generation_tokens_total ${tokens}\n`;
+  const [first, second] = hostNames(2) as [string, string];
+  const pages: Record<string, string> = { [first]: stuck(5000), [second]: stuck(7000) };
+  const gateway = scraping(pages);
+  const held = gateway.send(chat("while it may be true"));
+  gateway.host.advance(5000);
+  assert.equal(held.stream.request.sentEnd, false, "full, as far as is known");
+  gateway.host.advance(18_000);
+  const target = held.target as string;
+  assert.equal(held.stream.request.sentEnd, true, "nothing of ours there, and not a token in 20 s");
+  // It turns out that it is free; the other one is still believed to be so for want of proof.
+  pages[target] =
+    `${vllm({ running: 1, waiting: 0, kv: 0.01 })}vllm:generation_tokens_total 5010\n`;
+  gateway.host.advance(1500);
+  assert.equal(recordOf(gateway, target).running, 1);
+  held.answer();
+  // One that works on: full, however long.
+  let tokens = 0;
+  for (let i = 0; i < 80; i++) {
+    pages[first] = stuck(tokens++);
+    pages[second] = stuck(tokens++);
+    gateway.host.advance(500);
+  }
+  const later = gateway.send(chat("now it is true"));
+  gateway.host.advance(600);
+  assert.equal(later.stream.request.sentEnd, false);
+  // One that has a request of ours and doesn't get on with it: as it says.
+  assert.equal(recordOf(gateway, first).waiting, 90);
+});
+
 test("stale_after_ms below two intervals is refused (BC-34)", () => {
   for (const metrics of [
     { interval_ms: 15000, stale_after_ms: 200 },

@@ -22,6 +22,8 @@ export interface PeerLabOptions {
   /** How long a message takes from one to another, ms; undefined: it is lost. Default 1. */
   delayMs?: (from: number, to: number) => number | undefined;
   config?: Record<string, unknown>;
+  /** Each gateway's `affinity.hash_secret`; none by default. */
+  secrets?: string[];
   /** Members come from Envoy's admin interface. */
   isDiscovered?: boolean;
 }
@@ -125,6 +127,7 @@ export class PeerLab {
 
   private start(index: number): Peer {
     const { workers = 2, aheadMs = [], config = {}, isDiscovered = false } = this.options;
+    const secret = this.options.secrets?.[index] ?? "";
     const members = isDiscovered ? [] : this.addresses;
     const discovery = isDiscovered ? { discovery: { source: "envoy_admin" } } : {};
     // The test host's chance is the same for all: their names must differ by their clocks.
@@ -137,6 +140,7 @@ export class PeerLab {
       config: {
         cost: { learn: false },
         ...discovery,
+        ...(secret ? { affinity: { hash_secret: secret } } : {}),
         ...config,
         peers: { cluster: CLUSTER, hosts: members, ...(config.peers as object) },
       },

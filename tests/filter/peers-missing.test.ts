@@ -63,6 +63,33 @@ test("during an upgrade a gateway of another version counts as missing, and noth
   assert.deepEqual(heardBy(lab), [2, 2, 2]);
 });
 
+test("a gateway with another hash_secret is noticed: its loads count, its locations don't", () => {
+  const lab = met(4, {
+    secrets: ["a secret of gateways", "a secret of gateways", "a secret of others", ""],
+  });
+  lab.wait(4000);
+  assert.deepEqual(heardBy(lab), [3, 3, 3, 3]);
+  const first = lab.at(0).send(heavy());
+  lab.wait(300);
+  const entries = lab.peers.map(({ gateway }) => gateway.stat("table_entries"));
+  assert.ok((entries[0] as number) > 0);
+  assert.deepEqual(entries.slice(1), [entries[0], 0, 0]);
+  const sent = [first, lab.at(3).send(heavy()), lab.at(2).send(heavy()), lab.at(1).send(heavy())];
+  lab.wait(300);
+  const targets = sent.map(({ target }) => target);
+  assert.equal(new Set(targets).size, 4, `each goes where nobody else's is: ${targets}`);
+  for (const peer of lab.peers) {
+    assert.ok(peer.dropped("hashes") > 0);
+    const told = peer.gateway.host.logs.filter(({ message }) => message.includes("hash_secret"));
+    assert.ok(told.length === 1 || told.length === 2, "once by each worker that heard it");
+    assert.equal(peer.gateway.stat("internal_errors_total"), 0);
+  }
+  for (const secrets of [["a secret of gateways", "a secret of gateways"], []]) {
+    const alike = met(2, { secrets });
+    for (const peer of alike.peers) assert.equal(peer.dropped("hashes"), 0);
+  }
+});
+
 test("members come from discovery, and go", () => {
   const lab = new PeerLab(3, { isDiscovered: true });
   lab.wait(4000);

@@ -3,17 +3,22 @@
 /** Signals of the metrics that fuzzing spells, with the rank of each name. */
 const NAMES: Record<string, ["running" | "waiting" | "kvUsage", number]> = {
   "vllm:num_requests_running": ["running", 0],
+  num_requests_running: ["running", 0],
+  "lmdeploy:num_requests_running": ["running", 0],
   "sglang:num_running_reqs": ["running", 0],
   sglang_num_running_reqs: ["running", 0],
   "llamacpp:requests_processing": ["running", 0],
   tgi_batch_current_size: ["running", 0],
   "vllm:num_requests_waiting": ["waiting", 0],
+  num_requests_waiting: ["waiting", 0],
   "sglang:num_queue_reqs": ["waiting", 0],
   sglang_num_queue_reqs: ["waiting", 0],
   "llamacpp:requests_deferred": ["waiting", 0],
   tgi_queue_size: ["waiting", 0],
   "vllm:kv_cache_usage_perc": ["kvUsage", 0],
+  kv_cache_usage_perc: ["kvUsage", 0],
   "vllm:gpu_cache_usage_perc": ["kvUsage", 1],
+  gpu_cache_usage_perc: ["kvUsage", 1],
   "sglang:token_usage": ["kvUsage", 0],
   sglang_token_usage: ["kvUsage", 0],
 };

@@ -28,6 +28,7 @@ export function checkLive(filters: FilterSetup[], now: Snapshot): Finding[] {
     ...ignored(stats),
     ...foreign(filters, stats),
     ...polls(filters, now),
+    ...peers(stats),
     ...cache(stats),
     inner(stats),
   ];
@@ -127,6 +128,24 @@ function polls(filters: FilterSetup[], { before, after, watchedMs }: Snapshot): 
     }
   }
   return found;
+}
+
+/** Gateways that don't understand each other. */
+function peers(stats: Stats): Finding[] {
+  if (count(stats, "peer_messages_received_total") === 0) return [];
+  const dropped = (cause: string) => count(stats, "peer_messages_dropped_total", { cause });
+  const name = "other gateways";
+  const found: Finding[] = [];
+  if (dropped("hashes") > 0) {
+    const remedy =
+      "Give all gateways the same, then restart Envoy: what others' requests left where is lost otherwise.";
+    found.push(warn(name, "some had another affinity.hash_secret", remedy));
+  }
+  if (dropped("version") > 0) {
+    const remedy = "Normal during an upgrade; else bring them all to the same release.";
+    found.push(warn(name, "some spoke another version of the exchange", remedy));
+  }
+  return found.length > 0 ? found : [ok(name, "they understand each other")];
 }
 
 function cache(stats: Stats): Finding[] {

@@ -1,4 +1,5 @@
-import { text } from "../../bytes";
+import { AnswerError } from "../../body/answererror";
+import { Address, parseAddress } from "../../config/address";
 import { RoutingMode } from "../../config/config";
 import { BufferType, getPiece } from "../../host/buffers";
 import { nowMs } from "../../host/clock";
@@ -7,6 +8,7 @@ import { getProperty, path } from "../../host/properties";
 import { Reason } from "../../policy/reason";
 import { FailureCause } from "../../state/hostrecord";
 import { Source } from "../../state/hosts";
+import { MAX_HOSTS } from "../../state/layout";
 import { AnswerHead } from "./answerhead";
 import { Core } from "../core";
 import { pushBack } from "../admission/pushback";
@@ -16,22 +18,19 @@ import { Peering } from "../peers/peering";
 import { Reports } from "../polling/reports";
 import { Dispatcher } from "../request/dispatch";
 import { Pool } from "../request/pool";
+import { isFromUpstream, isUpstreamsFault, wasReset } from "./codedetails";
 import { Feedback } from "./feedback";
 import { Heed } from "./heed";
 import { Phase, Stream } from "../stream";
 
 const UPSTREAM_ADDRESS = path("upstream", "address");
 const ATTEMPTS = path("upstream", "request_attempt_count");
-const CODE_DETAILS = path("response", "code_details");
-const VIA_UPSTREAM = text("via_upstream");
-/** Details begin so where the host, or the connection to it, is at fault … */
-const UPSTREAM = text("upstream_");
-/** … unless a circuit breaker of Envoy's was open. */
-const OVERFLOW = text("overflow");
-const UPSTREAM_RESET = text("upstream_reset");
-
 /** Tries of one request: more than any policy allows. */
 const MAX_TRIES: u64 = 1000;
+/** Status of Anthropic's and others' for what 503 says too. */
+const OVERLOADED: i32 = 529;
+/** Refusals in a row from which a host is left alone, though it doesn't ask for that. */
+const REFUSALS_MAX: u8 = 5;
 /** A day: no answer takes longer, ms. */
 const MAX_TTFT_MS: f64 = 86_400_000;
 
@@ -39,6 +38,9 @@ const MAX_TTFT_MS: f64 = 86_400_000;
 export class Answers {
   private head: AnswerHead = new AnswerHead();
 
+  private address: Address = new Address();
+  /** By slot: refusals in a row that this worker saw, up to REFUSALS_MAX. */
+  private refusals: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
   private feedback: Feedback;
   private heed: Heed;
   /** Takes the load reports that answers carry; set with each configuration. */
@@ -69,16 +71,21 @@ export class Answers {
     head.read();
     served.status = head.status;
     served.eventStream = head.isEventStream;
-    const local = served.status >= 500 && !this.isFromUpstream();
+    const local = served.status >= 500 && !isFromUpstream();
     const actual = local ? -1 : this.actualHost();
     this.settle(stream, actual);
     if (local) {
       this.countTries();
-      if (served.slot >= 0 && this.isUpstreamsFault())
+      if (served.slot >= 0 && isUpstreamsFault())
         core.health.failed(served.slot, FailureCause.Connect, nowMs());
     } else if (actual >= 0 && isPushBack(head)) {
       served.pushedBack = true;
       pushBack(core.fleet.states, actual, <f64>head.retryAfterS, nowMs());
+    } else if (actual >= 0 && served.status == 429) {
+      served.pushedBack = true;
+      this.refused(actual, nowMs());
+    } else if (actual >= 0 && served.status == 404 && mayBeAbsent(stream)) {
+      core.decider.absent.refused(actual, stream.decision.askedHash, nowMs());
     } else if (actual >= 0 && served.status >= 500 && !served.retried) {
       core.health.failed(actual, FailureCause.Answer, nowMs());
     }
@@ -126,21 +133,32 @@ export class Answers {
   private leave(stream: Stream, now: f64): void {
     const core = this.core;
     const served = stream.served;
+    if (served.isInCrowd) core.decider.crowd.left(stream.decision.key);
+    served.isInCrowd = false;
     if (served.slot < 0 || served.left) return;
     served.left = true;
+    const usage = stream.usage;
+    if (usage) usage.finish();
+    const error = errorOf(stream);
     if (served.status > 0) core.fleet.hosts.touch(served.slot, now);
-    if (!served.complete && this.wasReset()) {
+    if (!served.complete && wasReset()) {
       const begun = served.firstTokenMs > 0;
       core.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Connect, now);
     } else if (this.gaveUp(stream, now)) {
       core.health.failed(served.slot, FailureCause.Answer, now);
+    } else if (error == AnswerError.Server) {
+      const begun = usage != null && usage.outputEvents > 0;
+      core.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Answer, now);
+    } else if (error == AnswerError.Busy) {
+      this.refused(served.slot, now);
+      core.health.abandoned(served.slot, served.sentMs);
     } else if (served.status == 0 || served.pushedBack) {
       core.health.abandoned(served.slot, served.sentMs);
     } else if (served.complete && served.status < 500) {
       core.health.succeeded(served.slot, served.sentMs);
+      unchecked((this.refusals[served.slot] = 0));
+      if (served.status == 200) core.decider.absent.served(served.slot, stream.decision.askedHash);
     }
-    const usage = stream.usage;
-    if (usage) usage.finish();
     const account = core.fleet.account;
     const output = served.firstTokenMs > 0 ? this.feedback.outputTokens(stream) : 0;
     const isStream = stream.decision.isStream;
@@ -151,7 +169,8 @@ export class Answers {
     } else {
       account.finished(served.slot, served.generation, served.contextTokens, output, now);
     }
-    if (served.complete && served.status == 200) this.feedback.learn(stream, now);
+    if (served.complete && served.status == 200 && error == AnswerError.None)
+      this.feedback.learn(stream, now);
     this.waiting.wake();
     // An answer in one piece, or none: what was told as waiting no longer is.
     if (served.waiting) this.progressed(stream, now);
@@ -201,12 +220,26 @@ export class Answers {
     }
   }
 
+  /**
+   * A host refused a request for having, or being asked, too much, and didn't say for how long. The client of the request may be
+   * the one who asked too much; a host that has refused several in a row, and taken none, is left alone for a moment each time.
+   */
+  private refused(slot: i32, now: f64): void {
+    const refusals = min(unchecked(this.refusals[slot]) + 1, REFUSALS_MAX);
+    unchecked((this.refusals[slot] = <u8>refusals));
+    if (refusals == REFUSALS_MAX) pushBack(this.core.fleet.states, slot, 0, now);
+  }
+
   /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
   private actualHost(): i32 {
     if (!getProperty(UPSTREAM_ADDRESS) || outLen == 0) return -1;
     const hosts = this.core.fleet.hosts;
     const slot = hosts.find(outPtr, outLen);
-    return slot >= 0 ? slot : hosts.add(outPtr, outLen, Source.Answers, nowMs());
+    if (slot >= 0) return slot;
+    // Others (a pipe, an internal listener) are nothing that Envoy's override could find.
+    const address = this.address;
+    if (!parseAddress(outPtr, outLen, address)) return -1;
+    return hosts.add(address.ptr, address.len, Source.Answers, nowMs());
   }
 
   /** How many hosts Envoy says that it tried, 0 if it doesn't; counts all but the first. */
@@ -215,28 +248,6 @@ export class Answers {
     const tries = <i32>min<u64>(load<u64>(outPtr), MAX_TRIES);
     this.core.tries += max(tries - 1, 0);
     return tries;
-  }
-
-  private isFromUpstream(): bool {
-    if (!getProperty(CODE_DETAILS)) return true;
-    return outLen == VIA_UPSTREAM.len && memory.compare(outPtr, VIA_UPSTREAM.ptr, outLen) == 0;
-  }
-
-  /** Whether an answer of Envoy's own tells that the host failed: not that there is no route, no host, or no room in Envoy. */
-  private isUpstreamsFault(): bool {
-    if (!getProperty(CODE_DETAILS)) return true;
-    if (outLen < UPSTREAM.len || memory.compare(outPtr, UPSTREAM.ptr, UPSTREAM.len) != 0)
-      return false;
-    for (let at = UPSTREAM.len; at + OVERFLOW.len <= outLen; at++) {
-      if (memory.compare(outPtr + at, OVERFLOW.ptr, OVERFLOW.len) == 0) return false;
-    }
-    return true;
-  }
-
-  /** Whether the upstream, not the client, ended the stream early. */
-  private wasReset(): bool {
-    if (!getProperty(CODE_DETAILS) || outLen < UPSTREAM_RESET.len) return false;
-    return memory.compare(outPtr, UPSTREAM_RESET.ptr, UPSTREAM_RESET.len) == 0;
   }
 
   /** Whether the client left a host that answers nobody. Of an answer in one piece nothing is seen before its end. */
@@ -257,18 +268,20 @@ export class Answers {
   private firstToken(stream: Stream, isLast: bool, now: f64): void {
     const served = stream.served;
     served.firstTokenMs = now;
-    if (served.eventStream && served.status == 200) {
+    // An error is no token, and came in no time.
+    const isGood = errorOf(stream) == AnswerError.None;
+    if (isGood && served.eventStream && served.status == 200) {
       const ttftMs = now - served.sentMs + stream.decision.queuedMs;
       // Below 0 it would be told as a huge number.
       this.core.stats.ttft.record(<u64>Math.min(Math.max(ttftMs, 0), MAX_TTFT_MS));
     }
     // Headers may come before any work; a first token is proof enough for a trial, which may go on for long.
     if (served.slot >= 0) {
-      if (served.status < 500) this.core.health.proved(served.slot, served.sentMs);
+      if (isGood && served.status < 500) this.core.health.proved(served.slot, served.sentMs);
       const inFlight = this.core.fleet.inFlight;
       served.batchAtFirst = <f64>inFlight.totalDecoding(served.slot);
       served.clockAtFirst = inFlight.clockTokens(served.slot);
-      this.feedback.first(stream, now);
+      if (isGood) this.feedback.first(stream, now);
     }
     // An answer in one piece leaves its host in one step, at the end.
     if (served.slot < 0 || !served.waiting || isLast) return;
@@ -292,7 +305,19 @@ export class Answers {
   }
 }
 
-/** Whether the server asks for less: not a failure. */
+/** Whether the server asks for less, and says for how long: not a failure. */
 function isPushBack(head: AnswerHead): bool {
-  return (head.status == 429 || head.status == 503) && head.hasRetryAfter;
+  const mayBe = head.status == 429 || head.status == 503 || head.status == OVERLOADED;
+  return mayBe && head.hasRetryAfter;
+}
+
+/** The error that an answer with status 200 was found to hold so far. */
+function errorOf(stream: Stream): AnswerError {
+  const usage = stream.usage;
+  return usage ? usage.error : AnswerError.None;
+}
+
+/** Whether 404 tells of the model: an answer that is referred to may be known to one server only. */
+function mayBeAbsent(stream: Stream): bool {
+  return stream.decision.modelHash != 0 && !stream.decision.isResponses;
 }

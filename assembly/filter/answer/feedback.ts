@@ -75,7 +75,7 @@ export class Feedback {
     const core = this.core;
     const d = stream.decision;
     const usage = stream.usage;
-    if (!usage || usage.failed) return;
+    if (!usage) return;
     if (d.isResponses && usage.idHash != 0 && d.key != 0) {
       core.fleet.responses.note(usage.idHash, d.key);
     }

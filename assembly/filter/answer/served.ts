@@ -37,6 +37,8 @@ export class Served {
   complete: bool = false;
   /** It is no longer counted on its host. */
   left: bool = false;
+  /** It is counted among the open requests of its conversation. */
+  isInCrowd: bool = false;
 
   /** Blank, for the next request. */
   reset(): void {
@@ -59,5 +61,6 @@ export class Served {
     this.retried = false;
     this.complete = false;
     this.left = false;
+    this.isInCrowd = false;
   }
 }

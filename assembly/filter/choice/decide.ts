@@ -11,6 +11,8 @@ import { RequestCost } from "../../policy/request";
 import { Weights } from "../../policy/weights";
 import { MAX_ENTRIES } from "../../prefix/chain";
 import { mix } from "../../prefix/hash";
+import { Crowd } from "./crowd";
+import { Absent } from "../fleet/absent";
 import { Decision } from "./decision";
 import { Fleet } from "../fleet/fleet";
 import { Health } from "../fleet/health";
@@ -35,6 +37,8 @@ export class Decider {
   readonly candidates: Candidates;
   readonly view: View;
   readonly renewals: Renewals;
+  readonly absent: Absent;
+  readonly crowd: Crowd = new Crowd();
   private identity: Identity;
   private locator: Locator;
   private request: RequestCost = new RequestCost();
@@ -69,6 +73,7 @@ export class Decider {
     this.view = view;
     this.openings = new Openings(config, fleet, view);
     this.rooms = new HeavyRoom(config, view);
+    this.absent = new Absent(fleet.hosts);
     this.renewals = new Renewals(fleet, view);
     this.identity = new Identity(config, fleet);
     const cost = config.cost;
@@ -177,6 +182,7 @@ export class Decider {
     this.view.caches.setClocks();
     const usable = this.view.fill(this.candidates, d.modelHash, nowMs);
     this.usableHosts = usable;
+    this.absent.apply(this.candidates, usable, d.askedHash, nowMs);
     if (usable == 0) {
       d.choice.count = 0;
       if (d.readable) d.reason = Reason.Cold;
@@ -187,6 +193,7 @@ export class Decider {
     const r = this.request;
     const turnTokens = this.meanWorkMs / this.weights.prefillMsPerToken;
     this.locator.locate(d, reader, r, turnTokens);
+    r.crowd = <f64>this.crowd.beyondUsual(d.key);
     r.promptTokens = d.promptTokens;
     r.outputTokens = d.outputTokens;
     r.key = d.tieKey != 0 ? d.tieKey : mix(this.counter, <u64>nowMs);

@@ -1,6 +1,7 @@
 import { Choice } from "../../policy/order";
 import { MAX_ENTRIES } from "../../prefix/chain";
 import { Reason } from "../../policy/reason";
+import { mix } from "../../prefix/hash";
 
 /** Longest model name kept for headers and logs, bytes. */
 export const MODEL_BYTES: i32 = 256;
@@ -83,6 +84,11 @@ export class Decision {
   slackMs: f64 = Infinity;
   /** Sequences that it decodes beside on its first choice, as the price saw them. */
   batch: f64 = 0;
+
+  /** Hash of the model and path that are asked for. */
+  get askedHash(): u64 {
+    return mix(this.modelHash, this.apiHash);
+  }
 
   /** What it is expected to keep a server busy: its prefill, and its share of the steps that decode its answer, ms. */
   workMs(decodeMsPerSequence: f64): f64 {

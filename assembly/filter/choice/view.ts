@@ -9,6 +9,7 @@ import { Fleet } from "../fleet/fleet";
 import { HostFacts } from "../fleet/hostfacts";
 import { Health } from "../fleet/health";
 import { Models } from "../fleet/models";
+import { keepSpares } from "./spares";
 import { Unheard } from "./unheard";
 
 /** A server that joined later than the others, or restarted, takes its full share after this long, ms. */
@@ -142,7 +143,9 @@ export class View {
       unchecked((restsUntilMs[slot] = rests ? this.agesAtMs(slot, fresh, isGpuKnown) : 0));
     }
     this.firstJoinedMs = firstJoinedMs;
-    return model == 0 ? usable : usable - this.models.apply(c, model);
+    const left = model == 0 ? usable : usable - this.models.apply(c, model);
+    if (facts.spares > 0) keepSpares(c, facts.isSpare);
+    return left;
   }
 
   /** From when on what a host reported, or didn't, weighs less than it does now, ms; 0 if it fades already. */

@@ -9,6 +9,9 @@ import { Fleet } from "./fleet";
 export class HostFacts {
   /** By slot: 1 for a host that is known, not unhealthy and not set aside; another needs a closer look. */
   readonly isSound: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
+  /** 1 for a host that Envoy uses for want of better ones only (a higher priority, degraded), and how many there are. */
+  readonly isSpare: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
+  spares: i32 = 0;
   /** When its report was true, and that of its GPU's use, ms; 0 for none. */
   readonly sampleMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
   readonly gpuSampleMs: StaticArray<f64> = new StaticArray<f64>(MAX_HOSTS);
@@ -62,6 +65,9 @@ export class HostFacts {
     unchecked((this.seen[slot] = fleet.states.changes[slot]));
     const isHealthy = hosts.isKnown(slot) && !hosts.isUnhealthy(slot);
     unchecked((this.isSound[slot] = isHealthy && record.ejectedUntilMs == 0 ? 1 : 0));
+    const isSpare: u8 = isHealthy && hosts.isSpare(slot) ? 1 : 0;
+    this.spares += <i32>isSpare - <i32>unchecked(this.isSpare[slot]);
+    unchecked((this.isSpare[slot] = isSpare));
     const sampleMs = record.sampleMs;
     const isReporting = sampleMs > 0;
     unchecked((this.sampleMs[slot] = sampleMs));

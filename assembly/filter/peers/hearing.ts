@@ -1,7 +1,9 @@
+import { logWarn } from "../../host/log";
 import { setEffectiveContext } from "../../host/stream";
 import { Fault, check, entriesOf, placementsOf } from "../../peers/check";
 import { Head, Kind } from "../../peers/head";
 import { Placement } from "../../peers/placement";
+import { secretMark } from "../../peers/secret";
 import { HEAD_BYTES, MAX_MESSAGE, PAGE_ENTRY } from "../../peers/wire";
 import { MAX_HOSTS } from "../../state/layout";
 import { RowView } from "../../state/row";
@@ -16,12 +18,16 @@ const PAGE_ENTRIES: i32 = 1024;
 export class Hearing {
   private buffer: StaticArray<u8> = new StaticArray<u8>(MAX_MESSAGE);
   answerBytes: i32 = 0;
+  private secret: u16 = 0;
+  private isSecretTold: bool = false;
 
   constructor(
     private core: Core,
     private copy: TableCopy,
     private peers: PeerTables,
-  ) {}
+  ) {
+    this.secret = secretMark(core.config.affinity.hashSecret);
+  }
 
   /** Address of the answer to the last message. */
   get answer(): usize {
@@ -54,7 +60,9 @@ export class Hearing {
     const outbox = this.peers.outbox;
     if (!outbox.open()) return Fault.Crowded;
     const own = outbox.gateway;
+    const isStrange = Head.secret(at) != this.secret;
     if (kind == Kind.Ask) {
+      if (isStrange) return this.strange();
       this.writePage(Head.cursor(at), own, nowMs);
       return Fault.None;
     }
@@ -62,13 +70,26 @@ export class Hearing {
     if (Head.gateway(at) != own) {
       const taken = this.peers.heard.take(at, nowMs);
       if (taken != Fault.None) return taken;
-      this.takePlacements(at, nowMs);
+      // What servers have to do is the same under any secret.
+      if (!isStrange) this.takePlacements(at, nowMs);
+      else this.core.stats.peerDropped(this.strange());
     }
     Head.write(this.answer, Kind.Taken, own);
     Head.setSentMs(this.answer, nowMs);
     Head.setSequence(this.answer, outbox.sequence);
     this.answerBytes = HEAD_BYTES;
     return Fault.None;
+  }
+
+  /** Says, once, that another gateway has another secret. */
+  private strange(): Fault {
+    if (!this.isSecretTold) {
+      this.isSecretTold = true;
+      logWarn(
+        "warmroute: peers: another gateway has another affinity.hash_secret: its loads count, its locations can't; expected the same one at all gateways",
+      );
+    }
+    return Fault.Hashes;
   }
 
   /** Answers with what is alive in the location table from a bucket on. */

@@ -45,10 +45,11 @@ function explanations(): StaticArray<Text> {
   texts[Fault.Oversized] = text(`expected at most ${MAX_MESSAGE} bytes\n`);
   texts[Fault.Replayed] = text("this message came before\n");
   texts[Fault.Crowded] = text("too many gateways, or not ready for messages\n");
+  texts[Fault.Hashes] = text("expected the same affinity.hash_secret as here\n");
   return texts;
 }
 
-const STATUSES: StaticArray<u32> = [200, 400, 400, 413, 409, 503];
+const STATUSES: StaticArray<u32> = [200, 400, 400, 413, 409, 503, 400];
 
 /** A request on an internal listener: a message of another gateway, answered here; anything else isn't found. */
 export class PeerStream extends StreamContext {

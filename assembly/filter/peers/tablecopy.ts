@@ -3,6 +3,7 @@ import { outLen, outPtr } from "../../host/memory";
 import { Fault, check, entriesOf } from "../../peers/check";
 import { Head, Kind } from "../../peers/head";
 import { PageEntry } from "../../peers/page";
+import { secretMark } from "../../peers/secret";
 import { HEAD_BYTES, PAGE_ENTRY } from "../../peers/wire";
 import { PeerCalls } from "./peercalls";
 import { PeerTables } from "./peertables";
@@ -76,6 +77,7 @@ export class TableCopy {
   private send(nowMs: f64): void {
     Head.write(ask, Kind.Ask, this.peers.outbox.gateway);
     Head.setSentMs(ask, nowMs);
+    Head.setSecret(ask, secretMark(this.core.config.affinity.hashSecret));
     Head.setCursor(ask, this.cursor);
     this.token = this.calls.call(this.member, ask, HEAD_BYTES);
     if (this.token == 0) this.isWanted = false;

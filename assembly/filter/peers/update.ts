@@ -3,6 +3,7 @@ import { Head, Kind } from "../../peers/head";
 import { Learned } from "../../peers/learned";
 import { Placement } from "../../peers/placement";
 import { Row } from "../../peers/row";
+import { secretMark } from "../../peers/secret";
 import { MAX_IDS, MAX_MESSAGE, PLACEMENT_HEAD, ROW_BYTES } from "../../peers/wire";
 import { mix } from "../../prefix/hash";
 import { MAX_ENTRIES } from "../../prefix/chain";
@@ -26,6 +27,7 @@ export class UpdateWriter {
   private positions: StaticArray<i32> = new StaticArray<i32>(MAX_HOSTS);
   /** Placements so far: chooses ancestors. */
   private told: u64 = 0;
+  private secret: u16 = 0;
 
   constructor(
     private core: Core,
@@ -33,6 +35,7 @@ export class UpdateWriter {
   ) {
     this.at = changetype<usize>(this.buffer);
     this.placement = this.at + MAX_MESSAGE;
+    this.secret = secretMark(core.config.affinity.hashSecret);
   }
 
   /** Writes what the opened outbox doesn't yet say, and takes it out of it; returns the message's length. */
@@ -94,6 +97,7 @@ export class UpdateWriter {
     outbox.pushedMs = nowMs;
     if (isFull) outbox.fullMs = nowMs;
     Head.write(message, Kind.Update, outbox.gateway);
+    Head.setSecret(message, this.secret);
     Head.setFull(message, isFull);
     Head.setHosts(message, count);
     Head.setPlacements(message, told);

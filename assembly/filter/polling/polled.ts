@@ -68,6 +68,7 @@ export class Polled {
     reader.begin(dateMs);
     feed(reader, size);
     const good = reader.finish();
+    matcher.isGpuAlone = !reader.sawEngine;
     for (let i = 0; i < reader.count; i++) {
       const report = reader.report(i);
       const ageMs = isNaN(report.timestampMs) ? 0 : dateMs - report.timestampMs;

@@ -1,6 +1,9 @@
+import { Address, parseAddress } from "../../config/address";
+import { Signal } from "../../config/signals";
 import { HostMatcher, isAtIp } from "../../metrics/matcher";
 import { OrcaReader } from "../../metrics/orca";
 import { HostReport } from "../../metrics/report";
+import { mix } from "../../prefix/hash";
 import { HostDirectory, Source } from "../../state/hosts";
 import { HOST_MODELS, HostModels, NameKind } from "../../state/hostmodels";
 import { HostRecord } from "../../state/hostrecord";
@@ -16,29 +19,45 @@ import { Health } from "../fleet/health";
  */
 const SAME_START_S: f64 = 2;
 
+/**
+ * A server that is at work counts tokens at each step. One whose report of work has said the same for this long, in every
+ * figure, isn't: some engines refresh what they report only when they step, so that after many clients left at once they stay
+ * «full» until the next request. Less than the time that requests are held, ms.
+ */
+const LATCHED_MS: f64 = 20000;
+
 /** Knows hosts by a metrics label: `ip:port`, else an ip that only one host has. */
 export class DirectoryMatcher extends HostMatcher {
   /** Whether an unknown `ip:port` makes its host known: where nothing else names hosts. */
   enters: bool = false;
+  /** The last answer told of GPUs only: then their labels are the servers'. */
+  isGpuAlone: bool = false;
   nowMs: f64 = 0;
+  private address: Address = new Address();
 
   constructor(private hosts: HostDirectory) {
     super();
   }
 
-  find(ptr: usize, len: i32): i32 {
+  find(ptr: usize, len: i32, signal: Signal): i32 {
     const hosts = this.hosts;
     const exact = hosts.find(ptr, len);
     if (exact >= 0) return exact;
+    const address = this.address;
+    if (parseAddress(ptr, len, address)) {
+      const known = hosts.find(address.ptr, address.len);
+      if (known >= 0 || !this.enters) return known;
+      // A machine's other exporters have addresses too.
+      const isEngine = signal <= Signal.KvUsage;
+      if (!isEngine && !(this.isGpuAlone && signal == Signal.GpuUtilization)) return -1;
+      return hosts.add(address.ptr, address.len, Source.Metrics, this.nowMs);
+    }
     let found = -1;
     for (let slot = 0; slot < hosts.count; slot++) {
       if (!hosts.isKnown(slot)) continue;
       if (!isAtIp(hosts.addressPtr(slot), hosts.addressLen(slot), ptr, len)) continue;
       if (found >= 0) return -1;
       found = slot;
-    }
-    if (found < 0 && this.enters && hasPort(ptr, len)) {
-      return hosts.add(ptr, len, Source.Metrics, this.nowMs);
     }
     return found;
   }
@@ -71,12 +90,18 @@ export class Reports {
         continue;
       }
       this.noteRestart(record, slot, report, nowMs);
-      this.noteOthers(record, slot, report.running, report.waiting);
+      this.noteSame(record, report, sampleMs);
+      // With nothing of ours there, it is as good as no report; the request that may then go there shows the truth.
+      const isLatched = this.isLatched(record, slot, sampleMs);
+      const running = isLatched ? NaN : report.running;
+      const waiting = isLatched ? NaN : report.waiting;
+      this.noteOthers(record, slot, running, waiting);
       this.noteBacklog(record, slot, report, nowMs);
+      if (isLatched) record.backlogTokens = NaN;
       record.sampleMs = sampleMs;
-      record.running = report.running;
-      record.waiting = report.waiting;
-      record.kvUsage = report.kvUsage;
+      record.running = running;
+      record.waiting = waiting;
+      record.kvUsage = isLatched ? NaN : report.kvUsage;
       this.noteGpu(record, report.gpuUtilization, sampleMs);
       record.capacityTokens = report.capacityTokens;
       if (!isNaN(report.startTimeS)) record.startTimeS = report.startTimeS;
@@ -85,6 +110,25 @@ export class Reports {
       if (states.commit(slot)) return;
     }
     noteCasGaveUp();
+  }
+
+  /** Notes since when a report of work says the same, where it has figures that work changes. */
+  private noteSame(record: HostRecord, report: HostReport, sampleMs: f64): void {
+    const atWork = report.running > 0 || report.waiting > 0;
+    const tells =
+      !isNaN(report.generationTokens) ||
+      !isNaN(report.iterationTokens) ||
+      (!isNaN(report.promptTokens) && !isNaN(report.kvUsage));
+    const mark = markOf(report);
+    const isSame = atWork && tells && record.reportMark == mark;
+    record.reportMark = mark;
+    if (!isSame) record.sameSinceMs = 0;
+    else if (record.sameSinceMs == 0) record.sameSinceMs = record.sampleMs;
+  }
+
+  private isLatched(record: HostRecord, slot: i32, sampleMs: f64): bool {
+    const since = record.sameSinceMs;
+    return since > 0 && sampleMs - since >= LATCHED_MS && this.fleet.inFlight.total(slot) == 0;
   }
 
   /** Takes over an ORCA report that came with an answer. */
@@ -186,13 +230,11 @@ export class Reports {
   }
 }
 
-function hasPort(ptr: usize, len: i32): bool {
-  if (len < 3) return false;
-  let digits = 0;
-  let i = len - 1;
-  while (i > 0 && <u32>load<u8>(ptr + i) - 0x30 < 10) {
-    i--;
-    digits++;
-  }
-  return digits > 0 && digits < 6 && i > 0 && load<u8>(ptr + i) == 0x3a;
+/** Hash of all that a report says of its server's work. */
+function markOf(report: HostReport): u32 {
+  let mark = mix(reinterpret<u64>(report.running), reinterpret<u64>(report.waiting));
+  mark = mix(mark, reinterpret<u64>(report.kvUsage));
+  mark = mix(mark, reinterpret<u64>(report.promptTokens));
+  mark = mix(mark, reinterpret<u64>(report.generationTokens));
+  return <u32>mix(mark, reinterpret<u64>(report.iterationTokens));
 }

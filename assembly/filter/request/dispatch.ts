@@ -47,6 +47,8 @@ export class Dispatcher {
   place(stream: Stream, slot: i32, known: i32, now: f64): void {
     this.core.decider.place(stream.decision, slot, known, now);
     const d = stream.decision;
+    const served = stream.served;
+    if (!served.isInCrowd) served.isInCrowd = this.core.decider.crowd.came(d.key);
     this.count(stream, slot, d.prefillMs, Math.max(d.promptTokens - d.cachedTokens, 0), now);
     this.peering.placed(stream.decision, slot, known, stream.id, now);
   }

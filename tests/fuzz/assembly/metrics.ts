@@ -1,3 +1,4 @@
+import { Signal } from "../../../assembly/config/signals";
 /** Test entry: the readers of metrics, load reports, clusters and usage over bytes of the caller's. */
 import { UsageReader } from "../../../assembly/body/usage";
 import { Text, text } from "../../../assembly/bytes";
@@ -26,7 +27,7 @@ class Known extends HostMatcher {
     text("[fd00::1]:8000"),
   ];
 
-  find(ptr: usize, len: i32): i32 {
+  find(ptr: usize, len: i32, signal: Signal): i32 {
     let found = -1;
     for (let i = 0; i < this.addresses.length; i++) {
       const known = this.addresses[i];
@@ -171,7 +172,7 @@ export function clusterAddressLength(i: i32): i32 {
 
 /** Bits: 1 usable, 2 degraded; the requests handed there above them. */
 export function clusterHost(i: i32): i32 {
-  const health = (clusters.usable(i) ? 1 : 0) | (clusters.degraded(i) ? 2 : 0);
+  const health = (clusters.usable(i) ? 1 : 0) | (clusters.rank(i) > 0 ? 2 : 0);
   return (<i32>clusters.requests(i) << 2) | health;
 }
 

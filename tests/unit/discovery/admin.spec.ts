@@ -43,7 +43,7 @@ function shown(): string {
     out +=
       (i == 0 ? "" : " ") + String.UTF8.decodeUnsafe(reader.addressPtr(i), reader.addressLen(i));
     if (!reader.usable(i)) out += "!";
-    if (reader.degraded(i)) out += "~";
+    if (reader.rank(i) > 0) out += "~" + reader.rank(i).toString();
     const requests = reader.requests(i);
     if (requests > 0) out += "+" + requests.toString();
   }
@@ -84,7 +84,7 @@ describe("Envoy's clusters", () => {
       expect(shown()).toBe("10.0.0.1:8000", good[i]);
     }
     read(answer(host("10.0.0.1", 8000, '"eds_health_status":"DEGRADED"')));
-    expect(shown()).toBe("10.0.0.1:8000~");
+    expect(shown()).toBe("10.0.0.1:8000~1000");
   });
 
   it("wants a whole answer that holds the cluster", () => {

@@ -9,7 +9,7 @@ const NOW_MS: f64 = 1790000300000;
 
 /** Takes the number after `h` in the label for the host. */
 class Numbered extends HostMatcher {
-  find(ptr: usize, len: i32): i32 {
+  find(ptr: usize, len: i32, signal: Signal): i32 {
     if (len < 2 || load<u8>(ptr) != 0x68) return -1;
     let host = 0;
     for (let i: usize = 1; i < <usize>len; i++) host = host * 10 + (load<u8>(ptr + i) - 0x30);
@@ -85,6 +85,16 @@ describe("a backend's own answer", () => {
       "2.0/?/?",
     );
     expect(own1("vllm:num_requests_running NaN\n")).toBe("?/?/?");
+  });
+
+  it("knows those who took vLLM's names over, with a prefix of their own or none", () => {
+    const lines = ["num_requests_running 3", "num_requests_waiting 2", "gpu_cache_usage_perc 0.5"];
+    const prefixes = ["vllm:", "ray_vllm_", "lmdeploy:", ""];
+    for (let i = 0; i < prefixes.length; i++) {
+      let page = "";
+      for (let l = 0; l < lines.length; l++) page += prefixes[i] + lines[l] + "\n";
+      expect(own1(page)).toBe("3.0/2.0/0.5", prefixes[i]);
+    }
   });
 
   it("says whether anything was in it", () => {

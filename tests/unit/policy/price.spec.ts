@@ -136,6 +136,37 @@ describe("price", () => {
   });
 });
 
+describe("a crowd", () => {
+  it("waits for places in a full batch, each as long as answers there take to make them free", () => {
+    const c = idle(2);
+    const r = request(200, 1);
+    const o = new Overview();
+    c.inFlight[0] = 256;
+    o.take(c);
+    price(c, o, r, new Weights());
+    const full = c.waitMs[0];
+    c.inFlight[0] = 512;
+    o.take(c);
+    price(c, o, r, new Weights());
+    // 100 tokens, one step each, all of the batch: 8 + 256 × 0.25 ms.
+    expect(Math.abs(c.waitMs[0] - full - 7200) < 50).toBe(true, c.waitMs[0].toString());
+    expect(c.waitMs[1]).toBe(0);
+  });
+
+  it("shares what serving its conversation elsewhere costs", () => {
+    const c = idle(2);
+    const r = request(20000, 1);
+    r.knownSlot = 0;
+    r.isContinued = true;
+    r.sharedTokens = 20000;
+    c.cachedTokens[0] = 20000;
+    c.inFlight[0] = 60;
+    expect(choose(c, r)).toBe(0, "a conversation stays");
+    r.crowd = 50;
+    expect(choose(c, r)).toBe(1);
+  });
+});
+
 describe("order", () => {
   it("gives the cheapest, best first, as many as asked for", () => {
     const c = idle(5);

@@ -78,3 +78,68 @@ describe("a look at an event", () => {
     expect(look('"usage":')).toBe(Peek.Nothing);
   });
 });
+
+/** Whom an answer's error blames. */
+function blames(answer: string, isEventStream: bool): string {
+  read(answer, isEventStream);
+  const names = ["nobody", "request", "busy", "server"];
+  return names[<i32>reader.error];
+}
+
+describe("an error in an answer with status 200", () => {
+  it("is found wherever engines put it, whole or as an event", () => {
+    const server = [
+      '{"error":{"message":"engine dead"}}',
+      '{"error":{"message":"m","type":"InternalServerError","param":null,"code":500}}',
+      '{"error":{"message":"m","code":"server_error"}}',
+      '{"error":"Request failed during generation","error_type":"generation"}',
+      '{"object":"error","message":"m","code":50001}',
+      '{"type":"response.failed","response":{"id":"r","error":{"code":"server_error"}}}',
+      '{"type":"error","error":{"type":"api_error","message":"Internal"}}',
+      '{"id":"a","choices":[],"error":{"code":"engine","message":"' + "x".repeat(6000) + '"}}',
+      '{"error":true}',
+    ];
+    for (let i = 0; i < server.length; i++) {
+      expect(blames(server[i], false)).toBe("server", server[i]);
+      if (i == 4 || i == 8) continue;
+      expect(blames("data: " + server[i] + "\n\n", true)).toBe("server", server[i]);
+    }
+  });
+
+  it("may blame the request, or nobody", () => {
+    const request = [
+      '{"error":{"message":"m","type":"BadRequestError","code":400}}',
+      '{"error":{"code":"404","message":"no such model"}}',
+      '{"error":{"type":"invalid_request_error","message":"m"}}',
+      '{"error":"too many tokens","error_type":"validation"}',
+      '{"object":"error","message":"m","type":"NotFoundError","code":404}',
+    ];
+    for (let i = 0; i < request.length; i++) {
+      expect(blames(request[i], false)).toBe("request", request[i]);
+    }
+    expect(blames('{"error":{"code":429,"message":"m"}}', false)).toBe("busy");
+    const event = 'event: error\ndata: {"type":"error","code":"';
+    expect(blames(event + 'server_error","message":"m"}\n\n', true)).toBe("server");
+    expect(blames(event + 'invalid_prompt","message":"m"}\n\n', true)).toBe("request");
+    const overloaded = '{"type":"error","error":{"type":"overloaded_error","message":"m"}}';
+    expect(blames("event: error\ndata: " + overloaded + "\n\n", true)).toBe("busy");
+  });
+
+  it("isn't seen where there is none", () => {
+    const good = [
+      '{"id":"r","object":"response","status":"completed","error":null,"output":[]}',
+      '{"choices":[{"message":{"content":"{\\"error\\":{\\"code\\":500}}"}}]}',
+      '{"choices":[{"error":{"code":500}}]}',
+      '{"error":""}',
+      '{"error":false}',
+      '{"type":"message","content":[{"type":"text","text":"error"}]}',
+      '{"errors":{"code":500},"my_error":{}}',
+    ];
+    for (let i = 0; i < good.length; i++) {
+      expect(blames(good[i], false)).toBe("nobody", good[i]);
+      expect(blames("data: " + good[i] + "\n\n", true)).toBe("nobody", good[i]);
+    }
+    expect(blames('data: {"error":{"code":500}}\n\n', true)).toBe("server");
+    expect(blames('{"choices":[]}', false)).toBe("nobody", "forgets the last answer");
+  });
+});
