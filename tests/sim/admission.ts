@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { DEFAULT_ENGINE, prefillAloneMs } from "../llm/model.ts";
 import { newStart } from "./generators/conversation.ts";
@@ -6,10 +5,9 @@ import type { Outcome, RunResult } from "./outcome.ts";
 import { BASELINES } from "./policies/index.ts";
 import { Random } from "./random.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
-import { capacity } from "./saturate.ts";
+import { loadPart, type Part, readConfig, saturation } from "./suite.ts";
 import { DEFAULT_SLO, distribution, isGood, summarise, ttftMs } from "./summary.ts";
-import { loadWorkload } from "./trace.ts";
-import { atRate, half, type Workload, WorkloadBuilder, type WorkRequest } from "./workload.ts";
+import { atRate, type Workload, WorkloadBuilder, type WorkRequest } from "./workload.ts";
 
 const HELP = `What admission is for, measured: bursts, heavy and light, overload, a tenant that floods.
 
@@ -25,10 +23,8 @@ const MIX = "generated:heavy-light";
 /** The mix's prompts are of some hundred tokens or of some ten thousand. */
 const HEAVY_TOKENS = 4096;
 
-interface Settings {
-  half: "first" | "second";
+interface Settings extends Part {
   seeds: number[];
-  requests: number;
   config: object;
 }
 
@@ -57,22 +53,16 @@ function options(seed: number, config: object): RunOptions {
   return { ...world, workers: 2, config };
 }
 
-function load(name: string, seed: number, settings: Settings): Workload {
-  const workload = loadWorkload(name, { seed, requests: settings.requests });
-  return name === TRACE ? half(workload, settings.half) : workload;
-}
-
-/** The rate at which least_request still serves half of the requests within the goals. */
-function saturation(name: string, settings: Settings): number {
-  const seed = settings.seeds[0] as number;
-  return capacity("least_request", load(name, seed, settings), 0.5, options(seed, {}), DEFAULT_SLO);
+/** The rate at which least_request is saturated. */
+function saturated(name: string, settings: Settings): number {
+  return saturation(name, settings, options(settings.seeds[0] as number, {}));
 }
 
 function bursts(settings: Settings): void {
-  const rate = 0.9 * saturation(TRACE, settings);
+  const rate = 0.9 * saturated(TRACE, settings);
   print(`\nBursts: ${TRACE}, ${settings.half} half, 0.9 of saturation (rate ${rate.toFixed(2)})`);
   print(`  policy        TTFT p50    p90    p99  within the goals`);
-  const workload = atRate(load(TRACE, 1, settings), rate);
+  const workload = atRate(loadPart(TRACE, 1, settings), rate);
   const rows = POLICIES.map((name) => {
     const result = runPolicy(name, workload, options(1, settings.config));
     const good = summarise(result, DEFAULT_SLO).goodput_share;
@@ -89,7 +79,7 @@ function bursts(settings: Settings): void {
 }
 
 function heavy(settings: Settings): void {
-  const rate = 0.9 * saturation(MIX, settings);
+  const rate = 0.9 * saturated(MIX, settings);
   const seeds = settings.seeds.join(", ");
   print(`\nHeavy and light: seeds ${seeds}, 0.9 of saturation (rate ${rate.toFixed(2)})`);
   print(
@@ -97,7 +87,7 @@ function heavy(settings: Settings): void {
   );
   const rows = POLICIES.map((name) => {
     const runs = settings.seeds.map((seed) => {
-      const workload = atRate(load(MIX, seed, settings), rate);
+      const workload = atRate(loadPart(MIX, seed, settings), rate);
       const { outcomes } = runPolicy(name, workload, options(seed, settings.config));
       const heavies = outcomes.filter(isHeavy);
       const inTime = heavies.filter((o) => isDone(o) && ttftMs(o) <= limitMs(o.request));
@@ -143,13 +133,13 @@ function overload(settings: Settings): void {
     ["x-slo-ttft-ms", limitMs(request).toFixed(0)],
   ];
   for (const name of [MIX, TRACE]) {
-    const full = saturation(name, settings);
+    const full = saturated(name, settings);
     const seeds = name === TRACE ? [1] : settings.seeds;
     for (const headers of [undefined, goals]) {
       for (const share of [1, 1.25]) {
         const runs = seeds.map((seed) => {
           const extra = headers ? { headers } : {};
-          const workload = atRate(load(name, seed, settings), share * full);
+          const workload = atRate(loadPart(name, seed, settings), share * full);
           return runPolicy("warmroute", workload, { ...options(seed, settings.config), ...extra });
         });
         const admitted = runs.map(({ outcomes }) => outcomes.filter(isDone));
@@ -230,7 +220,7 @@ function main(): void {
     half: values.half === "first" ? "first" : "second",
     seeds: values.seeds.split(",").map(Number),
     requests: Number(values.requests),
-    config: values.config ? (JSON.parse(readFileSync(values.config, "utf8")) as object) : {},
+    config: readConfig(values.config),
   };
   for (const name of values.only.split(",")) {
     const part = PARTS[name as keyof typeof PARTS];

@@ -1,13 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { GOOD_NETWORK, type PeerNetwork } from "./peers.ts";
 import { geometricMean, geometricMeans, PERCENTILES } from "./ratios.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
-import { capacity } from "./saturate.ts";
+import { loadPart, type Part, readConfig, saturation, workloadNames } from "./suite.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
-import { findTrace, loadWorkload } from "./trace.ts";
-import { atRate, half, later, type Workload } from "./workload.ts";
+import { atRate, later, type Workload } from "./workload.ts";
 
 const HELP = `Compares several gateways with one, over workloads: alone, telling each other, and with faults between them.
 
@@ -25,32 +23,19 @@ const HELP = `Compares several gateways with one, over workloads: alone, telling
   --json OUT
 `;
 
-const WORKLOADS = [
-  "mooncake_conversation_10min",
-  "azure2023_code",
-  "agentic_coding_sessions_100",
-  "generated:multi-tenant-chat",
-  "generated:heavy-light",
-  "generated:tool-agents",
-  "generated:hot-prefix",
-  "generated:retrieval",
-];
-const SATURATION_FILE = fileURLToPath(new URL("../../build/saturation.json", import.meta.url));
 /** Gateways, one or many, are up for so long before the first request comes, ms: those of a fleet have met by then. */
 const MEETING_MS = 2000;
 const OFF = { peers: { cluster: "", hosts: [] } };
 
-interface Settings {
+interface Settings extends Part {
   workloads: string[];
   gateways: number[];
   cases: string[];
   epp: boolean;
-  half: "first" | "second" | "all";
   seed: number;
   loads: number[];
   servers: number;
   workers: number;
-  requests: number;
   config: object;
 }
 
@@ -64,13 +49,6 @@ interface Line {
   bytesPerS: number;
 }
 
-function load(name: string, settings: Settings): Workload {
-  const requests = (name.startsWith("agentic") ? 3 : 1) * settings.requests;
-  const workload = loadWorkload(name, { seed: settings.seed, requests });
-  const whole = name.startsWith("generated:") || settings.half === "all";
-  return whole ? workload : half(workload, settings.half as "first" | "second");
-}
-
 function options(gateways: number, settings: Settings): RunOptions {
   return {
     servers: settings.servers,
@@ -82,21 +60,6 @@ function options(gateways: number, settings: Settings): RunOptions {
     workers: settings.workers,
     config: settings.config,
   };
-}
-
-/** The rate at which least_request still serves half within the goals; kept beside the matrix's. */
-function saturation(name: string, settings: Settings): number {
-  const known = existsSync(SATURATION_FILE)
-    ? (JSON.parse(readFileSync(SATURATION_FILE, "utf8")) as Record<string, number>)
-    : {};
-  const key = `${name} ${settings.half} ${settings.seed} 8 ${settings.requests}`;
-  let rate = known[key];
-  if (rate === undefined) {
-    const one = { ...options(1, settings), servers: 8 };
-    rate = capacity("least_request", load(name, settings), 0.5, one, DEFAULT_SLO);
-    writeFileSync(SATURATION_FILE, `${JSON.stringify({ ...known, [key]: rate }, null, 2)}\n`);
-  }
-  return (rate * settings.servers) / 8;
 }
 
 /** What a case's name means for so many gateways over a workload. */
@@ -132,7 +95,10 @@ function run(
   kind: string,
   settings: Settings,
 ): Line {
-  const arrivals = atRate(load(name, settings), share * saturation(name, settings));
+  // Of 8 servers: more of them bear as much more.
+  const saturated = saturation(name, settings, { ...options(1, settings), servers: 8 });
+  const rate = (share * saturated * settings.servers) / 8;
+  const arrivals = atRate(loadPart(name, settings.seed, settings), rate);
   const workload = later(arrivals, MEETING_MS);
   const tally = { messages: 0, bytes: 0 };
   const config = kind === "off" ? { ...settings.config, ...OFF } : settings.config;
@@ -212,9 +178,7 @@ function main(): void {
     return;
   }
   const settings: Settings = {
-    workloads: (values.workloads?.split(",") ?? WORKLOADS).filter(
-      (name) => name.startsWith("generated:") || findTrace(name) !== undefined,
-    ),
+    workloads: workloadNames(values.workloads),
     gateways: values.gateways.split(",").map(Number),
     cases: values.cases.split(","),
     epp: values.epp,
@@ -224,7 +188,7 @@ function main(): void {
     servers: Number(values.servers),
     workers: Number(values.workers),
     requests: Number(values.requests),
-    config: values.config ? (JSON.parse(readFileSync(values.config, "utf8")) as object) : {},
+    config: readConfig(values.config),
   };
   const lines: Line[] = [];
   for (const name of settings.workloads) {

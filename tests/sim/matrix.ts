@@ -1,13 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { BASELINES } from "./policies/index.ts";
 import { geometricMeans, PERCENTILES, type Percentile } from "./ratios.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
 import { capacity, userCapacity } from "./saturate.ts";
+import { loadPart, type Part, readConfig, saturation, workloadNames } from "./suite.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
-import { findTrace, loadWorkload } from "./trace.ts";
-import { atRate, half, isClosed, type Workload } from "./workload.ts";
+import { atRate, isClosed, type Workload } from "./workload.ts";
 
 const HELP = `Compares policies over workloads and loads, as ratios to the oracle and the best baseline.
 
@@ -24,20 +23,6 @@ const HELP = `Compares policies over workloads and loads, as ratios to the oracl
   --json OUT
 `;
 
-/** Saturation takes a dozen runs; it is kept here between matrices. */
-const SATURATION_FILE = fileURLToPath(new URL("../../build/saturation.json", import.meta.url));
-
-const DEFAULT_WORKLOADS = [
-  "mooncake_conversation_10min",
-  "azure2023_code",
-  "agentic_coding_sessions_100",
-  "generated:multi-tenant-chat",
-  "generated:heavy-light",
-  "generated:tool-agents",
-  "generated:hot-prefix",
-  "generated:retrieval",
-];
-
 interface Cell {
   workload: string;
   load: number;
@@ -46,29 +31,15 @@ interface Cell {
   policies: Record<string, Summary>;
 }
 
-interface Settings {
+interface Settings extends Part {
   workloads: string[];
   policies: string[];
-  half: "first" | "second" | "all";
   seeds: number[];
   loads: number[];
   gateways: number;
   servers: number;
-  requests: number;
   config: object;
   capacity: string[];
-}
-
-function load(
-  name: string,
-  seed: number,
-  settings: Settings,
-  // A closed loop of too few sessions is no load.
-  requests = name.startsWith("agentic") ? 3 * settings.requests : settings.requests,
-): Workload {
-  const workload = loadWorkload(name, { seed, requests });
-  const whole = name.startsWith("generated:") || settings.half === "all";
-  return whole ? workload : half(workload, settings.half as "first" | "second");
 }
 
 function runOptions(seed: number, settings: Settings): RunOptions {
@@ -84,28 +55,11 @@ function runOptions(seed: number, settings: Settings): RunOptions {
   };
 }
 
-function saturation(name: string, settings: Settings): number {
-  const known: Record<string, number> = existsSync(SATURATION_FILE)
-    ? (JSON.parse(readFileSync(SATURATION_FILE, "utf8")) as Record<string, number>)
-    : {};
-  const seed = settings.seeds[0] ?? 1;
-  const key = `${name} ${settings.half} ${seed} ${settings.servers} ${settings.requests}`;
-  let rate = known[key];
-  if (rate === undefined) {
-    const workload = load(name, seed, settings);
-    const options = { ...runOptions(seed, settings), gateways: 1 };
-    rate = capacity("least_request", workload, 0.5, options, DEFAULT_SLO);
-    known[key] = rate;
-    writeFileSync(SATURATION_FILE, `${JSON.stringify(known, null, 2)}\n`);
-  }
-  return rate;
-}
-
 function runCell(name: string, share: number, rate: number, settings: Settings): Cell {
   const policies: Record<string, Summary> = {};
   for (const policy of settings.policies) {
     const summaries = settings.seeds.map((seed) => {
-      const workload = atRate(load(name, seed, settings), rate);
+      const workload = atRate(loadPart(name, seed, settings), rate);
       return summarise(runPolicy(policy, workload, runOptions(seed, settings)), DEFAULT_SLO);
     });
     policies[policy] = mean(summaries);
@@ -121,10 +75,11 @@ function capacityOf(
   startRate: number,
   settings: Settings,
 ): number {
-  const workload = load(name, seed, settings);
+  const workload = loadPart(name, seed, settings);
   const options = runOptions(seed, settings);
   if (!isClosed(workload)) return capacity(policy, workload, 0.9, options, DEFAULT_SLO, startRate);
-  const grow = (requests: number): Workload => load(name, seed, settings, requests);
+  const grow = (requests: number): Workload =>
+    loadPart(name, seed, { half: settings.half, requests });
   return userCapacity(policy, grow, 0.9, options, DEFAULT_SLO);
 }
 
@@ -220,9 +175,7 @@ function main(): void {
     return;
   }
   const settings: Settings = {
-    workloads: (values.workloads?.split(",") ?? DEFAULT_WORKLOADS).filter(
-      (name) => name.startsWith("generated:") || findTrace(name) !== undefined,
-    ),
+    workloads: workloadNames(values.workloads),
     policies: values.policies?.split(",") ?? ["warmroute", ...Object.keys(BASELINES)],
     half: values.half as Settings["half"],
     seeds: values.seeds.split(",").map(Number),
@@ -230,18 +183,18 @@ function main(): void {
     gateways: Number(values.gateways),
     servers: Number(values.servers),
     requests: Number(values.requests),
-    config: values.config ? (JSON.parse(readFileSync(values.config, "utf8")) as object) : {},
+    config: readConfig(values.config),
     capacity: values.capacity.split(",").filter((name) => name !== ""),
   };
   const cells: Cell[] = [];
   const capacities: Record<string, Record<string, number>> = {};
   for (const name of settings.workloads) {
-    const saturated = saturation(name, settings);
+    const seed = settings.seeds[0] ?? 1;
+    const saturated = saturation(name, settings, runOptions(seed, settings));
     for (const share of settings.loads) {
       process.stderr.write(`${name} at ${share}\n`);
       cells.push(runCell(name, share, share * saturated, settings));
     }
-    const seed = settings.seeds[0] ?? 1;
     for (const policy of settings.capacity) {
       capacities[name] ??= {};
       capacities[name][policy] = capacityOf(name, policy, seed, saturated, settings);
