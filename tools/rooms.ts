@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { ROOT } from "./paths.ts";
 
 /** Rooms that take bytes, numbers and a clock value, and return values: nothing of Envoy in them. */
-export const PURE_ROOMS = [
+const PURE_ROOMS = [
   "json",
   "config",
   "body",

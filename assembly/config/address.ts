@@ -1,5 +1,5 @@
 /** Longest canonical address: `[` + 45 bytes of IPv6 + `]:65535`. */
-export const MAX_ADDRESS_BYTES: i32 = 53;
+const MAX_ADDRESS_BYTES: i32 = 53;
 
 /**
  * One `ip:port` in the form in which Envoy prints upstream addresses: IPv4 dotted, IPv6 in brackets, lower-case, with the longest

@@ -22,7 +22,7 @@ export function isPathEntry(ptr: usize, len: i32): bool {
 }
 
 /** Bytes of a request target before its query or fragment. */
-export function pathLength(ptr: usize, len: i32): i32 {
+function pathLength(ptr: usize, len: i32): i32 {
   for (let i = 0; i < len; i++) {
     const byte = load<u8>(ptr + i);
     if (byte == 0x3f || byte == 0x23) return i;

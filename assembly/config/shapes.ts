@@ -28,7 +28,7 @@ export const enum Shape {
 const MIN_SECRET_BYTES: i32 = 16;
 
 /** Most names in a dotted body field. */
-export const MAX_SEGMENTS: i32 = 3;
+const MAX_SEGMENTS: i32 = 3;
 
 /** Headers with a new value for every request, which as session keys would spread conversations. */
 const REQUEST_IDS: string[] = [

@@ -13,20 +13,20 @@ export const REPLACEMENT_LEN: i32 = 3;
  * (a continuation byte, 0xC0, 0xC1, 0xF5 and above). Only for bytes from 0x80.
  */
 @inline
-export function sequenceLength(lead: u32): i32 {
+function sequenceLength(lead: u32): i32 {
   if (lead < 0xc2 || lead > 0xf4) return 0;
   return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
 /** Lowest second byte after `lead` (no overlong forms). */
 @inline
-export function secondLow(lead: u32): u32 {
+function secondLow(lead: u32): u32 {
   return lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
 }
 
 /** Highest second byte after `lead` (no surrogates, nothing above U+10FFFF). */
 @inline
-export function secondHigh(lead: u32): u32 {
+function secondHigh(lead: u32): u32 {
   return lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
 }
 

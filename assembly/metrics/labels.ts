@@ -1,10 +1,10 @@
 import { Text, equalsText } from "../bytes";
 
 /** Labels that one sample may carry; vLLM's `cache_config_info` has about 30. */
-export const MAX_LABELS: i32 = 128;
+const MAX_LABELS: i32 = 128;
 
 /** Room for names and values that can't be read in place (escapes, JSON), in bytes per sample. */
-export const LABEL_BYTES: i32 = 16384;
+const LABEL_BYTES: i32 = 16384;
 
 /**
  * The labels of one sample, reused for every sample. Names and values point into the input or into

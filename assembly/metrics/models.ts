@@ -1,5 +1,5 @@
 /** Models and adapters remembered per host; more are left out. */
-export const MAX_MODELS: i32 = 32;
+const MAX_MODELS: i32 = 32;
 
 /** What a host said of a name. */
 export const enum ModelKind {

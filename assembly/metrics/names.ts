@@ -4,7 +4,7 @@ import { LabelSet } from "./labels";
 import { nameHash } from "./samples";
 
 /** Metric names over all signals. */
-export const MAX_NAMES: i32 = 512;
+const MAX_NAMES: i32 = 512;
 
 /** Ranks from here on count for a host only where no better rank reports the signal. */
 export const FALLBACK_RANK: i32 = 64;

@@ -4,7 +4,7 @@ import { numberOk, parseNumber } from "../number";
 import { NAME_HASH, SampleSink, nameHash, nameHashStep, timestampToMs } from "./samples";
 
 /** Longest line that is read; longer ones are skipped and counted. */
-export const MAX_LINE_BYTES: i32 = 16384;
+const MAX_LINE_BYTES: i32 = 16384;
 
 /**
  * Reads Prometheus and OpenMetrics text in chunks of any size.
@@ -16,8 +16,6 @@ export const MAX_LINE_BYTES: i32 = 16384;
  * skipped alone. Labels and values of metrics that nobody wants are not looked at.
  */
 export class TextParser {
-  /** Lines that hold a metric name, wanted or not. */
-  samples: i32 = 0;
   /** Lines that are neither blank, comment nor sample. */
   malformed: i32 = 0;
   /** Lines skipped for their length. */
@@ -38,7 +36,6 @@ export class TextParser {
 
   /** Starts on a new answer. */
   begin(): void {
-    this.samples = 0;
     this.malformed = 0;
     this.tooLong = 0;
     this.carried = 0;
@@ -117,16 +114,15 @@ export class TextParser {
     }
     if (ptr == name || ptr == end || <u32>load<u8>(name) - 0x30 < 10) return false;
     if (c != 0x7b && !isBlank(c)) return false;
-    this.samples++;
     const entry = this.sink.lookup(hash, name, <i32>(ptr - name));
     if (entry < 0) return true;
     this.labels.reset();
     ptr = skipBlanks(ptr, end);
     if (ptr < end && load<u8>(ptr) == 0x7b) {
       ptr = this.parseLabels(ptr + 1, end);
-      if (ptr == 0 || this.quotedPtr != 0) return this.notASample();
+      if (ptr == 0 || this.quotedPtr != 0) return false;
     }
-    return this.parseRest(entry, ptr, end) || this.notASample();
+    return this.parseRest(entry, ptr, end);
   }
 
   /** `{"name",…} …`; false if the line is no sample. */
@@ -134,15 +130,9 @@ export class TextParser {
     this.labels.reset();
     ptr = this.parseLabels(ptr + 1, end);
     if (ptr == 0 || this.quotedPtr == 0) return false;
-    this.samples++;
     const hash = nameHash(this.quotedPtr, this.quotedLen);
     const entry = this.sink.lookup(hash, this.quotedPtr, this.quotedLen);
-    return entry < 0 || this.parseRest(entry, ptr, end) || this.notASample();
-  }
-
-  private notASample(): bool {
-    this.samples--;
-    return false;
+    return entry < 0 || this.parseRest(entry, ptr, end);
   }
 
   /** Value, timestamp and what may follow. */

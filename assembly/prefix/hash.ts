@@ -14,7 +14,7 @@ const K4: u64 = 0x85ebca77c2b2ae63;
 
 /** Every input bit changes every output bit with probability near 1/2 (murmur3's finaliser). */
 @inline
-export function avalanche(value: u64): u64 {
+function avalanche(value: u64): u64 {
   let x = value;
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
   x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
@@ -38,7 +38,7 @@ export function hashBytes(ptr: usize, len: i32): u64 {
 /**
  * Hash of fewer than 32 bytes, read by loads that may overlap: what a `Hasher` gives for them too.
  */
-export function hashShort(seed: u64, ptr: usize, len: i32): u64 {
+function hashShort(seed: u64, ptr: usize, len: i32): u64 {
   let a: u64 = 0;
   let b: u64 = 0;
   let c: u64 = 0;

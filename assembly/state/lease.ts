@@ -3,7 +3,7 @@ import { Keys } from "./keys";
 import { SharedRecord } from "./record";
 
 /** A lease not renewed for this long is free: another VM takes the work over well within 5 s. */
-export const LEASE_EXPIRES_MS: f64 = 2500;
+const LEASE_EXPIRES_MS: f64 = 2500;
 /** The holder renews this often. */
 const RENEW_MS: f64 = 500;
 const BYTES: i32 = 24;

@@ -9,7 +9,7 @@ import { LoadBox } from "./loadbox";
 /** A row whose worker has not written for this long is dead: its load counts no more, and another worker may take it. */
 export const ROW_DEAD_MS: f64 = 5000;
 /** A worker without changes rewrites its row this often; each looks this often whether its row is still its own. */
-export const HEARTBEAT_MS: f64 = 500;
+const HEARTBEAT_MS: f64 = 500;
 /**
  * For so long after a claim each writing looks first: two workers that claim a row that never was can't see each other, for
  * Envoy takes any version for a value that is absent. The last one has it, and the other sees that before it writes again.

@@ -7,7 +7,7 @@ import { conversations } from "./conversations.ts";
 export const SERVERS = 2;
 /** Conversations that one server's KV cache holds, and how many tokens of each. */
 export const SLOTS = 4;
-export const SLOT_TOKENS = 1024;
+const SLOT_TOKENS = 1024;
 /** More than one server holds, fewer than both together. */
 export const CONVERSATIONS = 5;
 const ANSWER_TOKENS = 12;

@@ -11,7 +11,7 @@ export interface Slot {
 const SIMILAR = 0.1;
 
 /** How many tokens two sequences have in common at their beginning. */
-export function commonPrefix(a: readonly number[], b: readonly number[]): number {
+function commonPrefix(a: readonly number[], b: readonly number[]): number {
   const end = Math.min(a.length, b.length);
   let length = 0;
   while (length < end && a[length] === b[length]) length++;

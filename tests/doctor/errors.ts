@@ -25,7 +25,7 @@ const SCRAPES = { source: "hosts", stale_after_ms: 5000, ...POLLS };
 const NOBODY = "127.0.0.1:1";
 
 /** A further cluster beside `llm`, on an address where nobody listens. */
-export function deadCluster(name: string): string {
+function deadCluster(name: string): string {
   const address = "address: 127.0.0.1, port_value: 1";
   return (
     `    - name: ${name}\n      type: STATIC\n      connect_timeout: 1s\n      load_assignment:\n` +

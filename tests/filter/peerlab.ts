@@ -219,7 +219,7 @@ export interface Update {
   placements: { host: number; ids: bigint[]; conversation: bigint }[];
 }
 
-export function readUpdate(body: Buffer): Update {
+function readUpdate(body: Buffer): Update {
   const rows = Array.from({ length: body.readUInt16LE(6) }, (_, i) => {
     const at = HEAD_BYTES + HELD_BYTES + i * ROW_BYTES;
     return {

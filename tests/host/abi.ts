@@ -73,7 +73,7 @@ export function toText(bytes: Bytes): string {
 }
 
 /** The same bytes as a Buffer, not copied. */
-export function asBuffer(bytes: Uint8Array): Buffer {
+function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

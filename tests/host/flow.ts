@@ -74,11 +74,6 @@ export class Flow {
     return this.bufferBytes;
   }
 
-  /** Whether the filter reads what is buffered, rather than the present chunk. */
-  get readsBuffer(): boolean {
-    return this.filterBuffers;
-  }
-
   /** The chunks that the filter can read now. */
   readable(): readonly Uint8Array[] {
     return this.filterBuffers ? this.buffer : [this.current];

@@ -50,7 +50,7 @@ export function openaiUsage(usage: Usage): object {
   };
 }
 
-export function responsesUsage(usage: Usage): object {
+function responsesUsage(usage: Usage): object {
   return {
     input_tokens: usage.promptTokens,
     input_tokens_details: { cached_tokens: usage.cachedTokens },

@@ -58,16 +58,6 @@ export class Engine {
     yield* this.waiting;
   }
 
-  /** Prompt tokens still to be computed for the requests here. */
-  get pendingPrefillTokens(): number {
-    let tokens = 0;
-    for (const sequence of this.running) tokens += sequence.missingTokens;
-    for (const sequence of this.waiting) {
-      tokens += sequence.prefillTokens - this.cachedTokens(sequence.request);
-    }
-    return tokens;
-  }
-
   /** Tokens of this prompt that are cached here now. */
   cachedTokens(request: Pick<EngineRequest, "promptTokens" | "blocks">): number {
     return this.cache.peek(request.blocks, hitLimitBlocks(request.promptTokens)) * BLOCK_TOKENS;

@@ -23,7 +23,7 @@ export interface SimOptions {
   config: string | undefined;
 }
 
-export const POLICY_NAMES: readonly string[] = ["warmroute", ...Object.keys(BASELINES)];
+const POLICY_NAMES: readonly string[] = ["warmroute", ...Object.keys(BASELINES)];
 
 export const HELP = `Replays a workload against simulated LLM servers in virtual time, one policy after the other.
 

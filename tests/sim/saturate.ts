@@ -7,7 +7,7 @@ const HIGHEST_RATE = 64;
 const STEPS = 9;
 
 /** Runs `policy` at a rate. */
-export function summaryAt(
+function summaryAt(
   policy: string,
   workload: Workload,
   rate: number,

@@ -11,10 +11,7 @@ import { readServegen } from "./traces/servegen.ts";
 import type { Workload } from "./workload.ts";
 
 /** Where traces are looked for by name: beside the project, never part of it. */
-export const TRACE_FOLDER = resolve(
-  dirname(fileURLToPath(import.meta.url)),
-  "../../../shared/traces",
-);
+const TRACE_FOLDER = resolve(dirname(fileURLToPath(import.meta.url)), "../../../shared/traces");
 
 /**
  * Loads what `--trace` names: `generated:NAME`, a file, or the start of the name of a file in the

@@ -58,7 +58,7 @@ const CAP_KEYS = [
 ];
 
 /** Paths of the session fields, first one first. */
-export const SESSION_PATHS: readonly string[] = [
+const SESSION_PATHS: readonly string[] = [
   "previous_response_id",
   "conversation",
   "prompt_cache_key",

@@ -13,7 +13,7 @@ export interface GeneratorOptions {
 }
 
 /** Whole blocks for about `tokens` tokens, one at least. */
-export function blocksFor(tokens: number): number {
+function blocksFor(tokens: number): number {
   return Math.max(1, Math.round(tokens / BLOCK_TOKENS));
 }
 

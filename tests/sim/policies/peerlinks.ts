@@ -14,7 +14,7 @@ export const CHOICE_HEADER = "x-gateway-destination-endpoint";
 type Answer = (stream: Stream, nowMs: number) => void;
 
 /** Address of a gateway's internal listener. */
-export function peerAddress(gateway: number): string {
+function peerAddress(gateway: number): string {
   return `10.1.0.${gateway}:10000`;
 }
 
