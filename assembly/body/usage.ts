@@ -16,6 +16,11 @@ const LAST_EVENTS: StaticArray<Text> = [
 ];
 
 const EVENT = text("event:");
+/**
+ * So many events of a stream announce no answer any more: it is generated in a form that isn't known here. The Responses API
+ * announces in four, and a ping comes each few seconds.
+ */
+const ANNOUNCING_EVENTS: i32 = 16;
 /** Events of this name hold an error, whatever else. */
 const ERROR_EVENT = text("error");
 
@@ -31,6 +36,8 @@ export class UsageReader extends EventSink {
   sawDone: bool = false;
   /** Events that held generated text: about the tokens so far, if the server sends each at once. */
   outputEvents: i64 = 0;
+  /** Events that didn't, up to ANNOUNCING_EVENTS. */
+  private otherEvents: i32 = 0;
   private facts: UsageFacts = new UsageFacts();
   private scanner!: JsonScanner;
   private events!: EventSplitter;
@@ -49,6 +56,7 @@ export class UsageReader extends EventSink {
     this.isEventStream = isEventStream;
     this.sawDone = false;
     this.outputEvents = 0;
+    this.otherEvents = 0;
     this.isErrorNext = false;
     this.scanner.reset();
     this.facts.reset();
@@ -72,6 +80,11 @@ export class UsageReader extends EventSink {
   /** Prompt tokens, cached ones included; −1 unknown. */
   get promptTokens(): i64 {
     return this.facts.promptTokens;
+  }
+
+  /** Whether a stream holds more than announcements: its prefill is over. */
+  get hasBegun(): bool {
+    return this.outputEvents > 0 || this.otherEvents >= ANNOUNCING_EVENTS;
   }
 
   /** Generated tokens; −1 unknown. */
@@ -100,7 +113,7 @@ export class UsageReader extends EventSink {
       return;
     }
     const found = peek(ptr, len);
-    if ((found & Peek.Content) != 0) this.outputEvents++;
+    this.noteEvent((found & Peek.Content) != 0);
     const wanted = Peek.Counts | Peek.Error | (this.facts.idHash == 0 ? Peek.Id : Peek.Nothing);
     if ((found & wanted) == 0 && !this.isErrorNext) return;
     this.isErrorNext = false;
@@ -120,7 +133,7 @@ export class UsageReader extends EventSink {
 
   onEventEnd(): void {
     this.scanner.finish();
-    if (this.facts.hasContent) this.outputEvents++;
+    this.noteEvent(this.facts.hasContent);
   }
 
   onLine(ptr: usize, len: i32): void {
@@ -138,6 +151,11 @@ export class UsageReader extends EventSink {
     for (let i = 0; i < LAST_EVENTS.length; i++) {
       if (equalsText(ptr, len, unchecked(LAST_EVENTS[i]))) this.sawDone = true;
     }
+  }
+
+  private noteEvent(hasText: bool): void {
+    if (hasText) this.outputEvents++;
+    else if (this.otherEvents < ANNOUNCING_EVENTS) this.otherEvents++;
   }
 
   private startDocument(): void {

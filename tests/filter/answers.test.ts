@@ -61,6 +61,20 @@ test("the first token of a stream is none of what comes before it", () => {
   }
 });
 
+test("a stream of a form that isn't known begins with its sixteenth event", () => {
+  const gateway = new Gateway(hostNames(1));
+  const exchange = gateway.send(chat("word ".repeat(100), { stream: true }));
+  begin(exchange, EVENTS);
+  gateway.host.advance(300);
+  for (let i = 0; i < 40; i++) {
+    gateway.host.advance(10);
+    exchange.stream.responseBody(event({ output_ids: [i] }));
+  }
+  exchange.end({ body: "data: [DONE]\n\n" });
+  const ttft = gateway.host.metrics.histogram("warmroute.ttft_ms");
+  assert.deepEqual([ttft?.count, ttft?.sum], [1, 300 + 16 * 10]);
+});
+
 test("an error with status 200 says nothing of a server's speed", () => {
   const errors: Record<string, [body: string, headers: Record<string, string>]> = {
     "in a stream": [`${event({ error: { message: "too long" } })}data: [DONE]\n\n`, EVENTS],

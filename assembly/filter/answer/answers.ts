@@ -110,7 +110,7 @@ export class Answers {
         usage.feed(outPtr, outLen);
       }
     }
-    const isToken = !usage || !served.eventStream || usage.outputEvents > 0;
+    const isToken = !usage || !served.eventStream || usage.hasBegun;
     const isFirst = isToken && size > 0 && served.firstTokenMs == 0;
     const now = isFirst || endOfStream ? nowMs() : 0;
     if (isFirst) this.firstToken(stream, endOfStream, now);
