@@ -78,6 +78,7 @@ export class Release {
       const d = stream.decision;
       d.isFree = now >= ticket.freeMs;
       d.slackMs = ticket.lateMs - now;
+      d.heldMs = now - ticket.queuedMs;
       decider.decideAgain(d, now);
       const isHost = d.choice.count > 0;
       const isRoomFor =

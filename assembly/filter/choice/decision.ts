@@ -82,6 +82,8 @@ export class Decision {
   isFree: bool = false;
   /** Heavy and held: until when it has to begin to be in time, ms from now; below 0 too late. */
   slackMs: f64 = Infinity;
+  /** For how long it has been held, ms. */
+  heldMs: f64 = 0;
   /** Sequences that it decodes beside on its first choice, as the price saw them. */
   batch: f64 = 0;
 
@@ -138,6 +140,7 @@ export class Decision {
     this.isHeavy = false;
     this.isKept = false;
     this.isFree = false;
+    this.heldMs = 0;
     this.slackMs = Infinity;
     this.batch = 0;
   }

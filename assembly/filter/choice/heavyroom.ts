@@ -42,7 +42,7 @@ export class HeavyRoom {
       d.promptTokens >= this.heavy.fromTokens &&
       d.promptTokens - unchecked(c.cachedTokens[cheapest(c)]) >= this.heavy.fromTokens;
     const mayKeep = d.isHeavy && this.config.admission.enabled && !d.isFree;
-    d.isKept = mayKeep && this.isKept(c, usable, d.slackMs);
+    d.isKept = mayKeep && this.isKept(c, usable, d.slackMs, d.heldMs);
     if (!this.view.isCrowded) return;
     // What is left for light ones is room for all that aren't kept.
     for (let slot = 0; slot < c.count; slot++) {
@@ -51,12 +51,12 @@ export class HeavyRoom {
   }
 
   /**
-   * Whether a heavy prompt is kept: where it is cheapest it can't begin, or there would be too few servers left. It doesn't go
-   * where it can begin though that is dearer: what it would have to compute anew, or whom it would make wait, costs more
-   * (heavy-light, seeds 1, 4: p90 147 and 466 ms; 222 and 552 where it goes wherever it can begin unless a cache elsewhere
-   * gives the first token sooner).
+   * Whether a heavy prompt is kept: where it is cheapest it can't begin, or there would be too few servers left. It waits for
+   * its cheapest place rather than go where it can begin though that is dearer: what it would have to compute anew, or whom it
+   * would make wait, costs more (heavy-light, seeds 1, 4: p90 147 and 466 ms; 222 and 552 where it goes wherever it can begin
+   * unless a cache elsewhere gives the first token sooner). But not for longer than that is dearer: see `goesElsewhere`.
    */
-  private isKept(c: Candidates, usable: i32, slackMs: f64): bool {
+  private isKept(c: Candidates, usable: i32, slackMs: f64, heldMs: f64): bool {
     const admission = this.config.admission;
     const longMs = this.heavy.fromTokens * this.config.cost.prefillMsPerToken;
     let best = -1;
@@ -70,9 +70,32 @@ export class HeavyRoom {
     }
     if (best < 0) return true;
     if (!this.view.isLearned(best)) return false;
-    if (unchecked(c.pendingMs[best]) > <f64>admission.lateBindingMs) return true;
+    const isBusy = unchecked(c.pendingMs[best]) > <f64>admission.lateBindingMs;
+    if (isBusy && !this.goesElsewhere(c, best, heldMs)) return true;
     const isUrgent = slackMs < unchecked(c.waitMs[best]) + URGENT_MS;
     return open <= this.heavy.keptServers(usable, admission.heavyShare, isUrgent);
+  }
+
+  /**
+   * Whether a prompt that has waited for its cheapest place may go where it can begin now: once it has waited for as long as that
+   * is dearer, so that it never pays more than twice (the rule for renting or buying skis). What waits before it isn't in the
+   * price of its place, so without this many prompts wait one by one for a server that has what they share, beside idle ones
+   * (hot-prefix before 64 servers at 0.65: p50, p99 304, 8,599 ms and 143, 2,089; heavy-light at 0.65, six seeds: p90, p99 235,
+   * 6,548 ms and 253, 4,706). Leaves room there only.
+   */
+  private goesElsewhere(c: Candidates, best: i32, heldMs: f64): bool {
+    const busyMs = <f64>this.config.admission.lateBindingMs;
+    let leastMs: f64 = Infinity;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot]) || unchecked(c.room[slot]) != Room.All) continue;
+      if (unchecked(c.pendingMs[slot]) > busyMs) continue;
+      leastMs = Math.min(leastMs, unchecked(c.costMs[slot]));
+    }
+    if (leastMs - unchecked(c.costMs[best]) > heldMs) return false;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (unchecked(c.pendingMs[slot]) > busyMs) unchecked((c.room[slot] = <u8>Room.None));
+    }
+    return true;
   }
 }
 
