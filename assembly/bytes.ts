@@ -48,6 +48,14 @@ export function equalsText(ptr: usize, len: i32, t: Text): bool {
   return equalBytes(ptr, len, t.ptr, t.len);
 }
 
+/** Whether the bytes at `ptr` are exactly one of the texts. @typeParam L an array of them, of either kind */
+export function equalsOneOf<L>(ptr: usize, len: i32, texts: L): bool {
+  for (let i = 0; i < texts.length; i++) {
+    if (equalsText(ptr, len, unchecked(texts[i]))) return true;
+  }
+  return false;
+}
+
 /** Whether the bytes at `ptr`, with ASCII letters lowered, are exactly `lower` (given in lower case). */
 export function lowerEquals(ptr: usize, len: i32, lower: Text): bool {
   if (len != lower.len) return false;

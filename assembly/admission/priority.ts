@@ -1,4 +1,4 @@
-import { Text, equalsText, text } from "../bytes";
+import { equalsOneOf, equalsText, text } from "../bytes";
 import { Admission } from "../config/config";
 import { isInferencePath } from "../config/paths";
 
@@ -41,13 +41,6 @@ export function pathPriority(config: Admission, ptr: usize, len: i32): i32 {
 /** The same for a model's name. */
 export function modelPriority(config: Admission, ptr: usize, len: i32): i32 {
   if (len == 0) return 0;
-  if (holds(config.highPriority, ptr, len)) return HIGH_PRIORITY;
-  return holds(config.lowPriority, ptr, len) ? LOW_PRIORITY : 0;
-}
-
-function holds(names: Array<Text>, ptr: usize, len: i32): bool {
-  for (let i = 0; i < names.length; i++) {
-    if (equalsText(ptr, len, unchecked(names[i]))) return true;
-  }
-  return false;
+  if (equalsOneOf(ptr, len, config.highPriority)) return HIGH_PRIORITY;
+  return equalsOneOf(ptr, len, config.lowPriority) ? LOW_PRIORITY : 0;
 }

@@ -1,4 +1,4 @@
-import { Text, equalsText, text } from "../bytes";
+import { Text, equalsOneOf, equalsText, text } from "../bytes";
 import { JsonScanner, ScanState } from "../json/scanner";
 import { AnswerError } from "./answererror";
 import { EventSink, EventSplitter } from "./sse";
@@ -148,9 +148,7 @@ export class UsageReader extends EventSink {
       this.isErrorNext = true;
       this.facts.foundError();
     }
-    for (let i = 0; i < LAST_EVENTS.length; i++) {
-      if (equalsText(ptr, len, unchecked(LAST_EVENTS[i]))) this.sawDone = true;
-    }
+    if (equalsOneOf(ptr, len, LAST_EVENTS)) this.sawDone = true;
   }
 
   private noteEvent(hasText: bool): void {

@@ -1,4 +1,4 @@
-import { Text, equalsText, text } from "../bytes";
+import { Text, equalsOneOf, equalsText, text } from "../bytes";
 
 /** What a look at an event's bytes can tell. */
 export const enum Peek {
@@ -54,10 +54,7 @@ const LAST_LETTERS: u32 =
 
 /** Whether a key names generated text. */
 export function isContentKey(ptr: usize, len: i32): bool {
-  for (let i = 0; i < CONTENT.length; i++) {
-    if (equalsText(ptr, len, unchecked(CONTENT[i]))) return true;
-  }
-  return false;
+  return equalsOneOf(ptr, len, CONTENT);
 }
 
 /**

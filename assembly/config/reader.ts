@@ -1,4 +1,4 @@
-import { Text, equalsText } from "../bytes";
+import { Text, equalsOneOf } from "../bytes";
 import { JsonTree, NodeKind, NONE } from "../json/tree";
 import { parseNumber } from "../number";
 import { Address, parseAddress } from "./address";
@@ -138,7 +138,7 @@ export class Reader {
     for (let child = tree.first(node); child != NONE; child = tree.next(child)) {
       const text = this.textOf(child, field.shape, 1, maxEntryBytes(field.shape));
       if (!text) return null;
-      if (holds(list, text)) {
+      if (equalsOneOf(text.ptr, text.len, list)) {
         this.expected(child, "each entry once");
         return null;
       }
@@ -190,13 +190,6 @@ function lower(text: Text): void {
     const byte = load<u8>(text.ptr + i);
     if (byte >= 0x41 && byte <= 0x5a) store<u8>(text.ptr + i, byte | 0x20);
   }
-}
-
-function holds(list: Array<Text>, text: Text): bool {
-  for (let i = 0; i < list.length; i++) {
-    if (equalsText(text.ptr, text.len, unchecked(list[i]))) return true;
-  }
-  return false;
 }
 
 /** Stores a reference in an object's field, as an assignment would. */

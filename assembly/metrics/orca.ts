@@ -1,4 +1,4 @@
-import { Text, equalsText, lowerEquals, text } from "../bytes";
+import { Text, equalsOneOf, equalsText, lowerEquals, text } from "../bytes";
 import { JsonScanner } from "../json/scanner";
 import { JsonSink } from "../json/sink";
 import { isBlank, skipBlanks } from "./find";
@@ -157,18 +157,11 @@ export class OrcaReader extends JsonSink {
 
   private take(name: usize, len: i32, value: f64): void {
     if (!(value >= 0) || value == Infinity) return;
-    if (isOneOf(name, len, KV_USAGE)) this.kvUsage = share(value, 0);
-    else if (isOneOf(name, len, WAITING)) this.waiting = requests(value);
-    else if (isOneOf(name, len, RUNNING)) this.running = requests(value);
-    else if (isOneOf(name, len, GPU)) this.gpuUtilization = share(value, 0);
+    if (equalsOneOf(name, len, KV_USAGE)) this.kvUsage = share(value, 0);
+    else if (equalsOneOf(name, len, WAITING)) this.waiting = requests(value);
+    else if (equalsOneOf(name, len, RUNNING)) this.running = requests(value);
+    else if (equalsOneOf(name, len, GPU)) this.gpuUtilization = share(value, 0);
   }
-}
-
-function isOneOf(name: usize, len: i32, names: StaticArray<Text>): bool {
-  for (let i = 0; i < names.length; i++) {
-    if (equalsText(name, len, unchecked(names[i]))) return true;
-  }
-  return false;
 }
 
 /** Length of [ptr, end) without blanks at its end. */

@@ -1,5 +1,8 @@
 import { MAX_CANDIDATES } from "./limits";
 
+/** Price of a host that is there for want of better ones, ms: more than any that counts. */
+const LAST_MS: f64 = 1e7;
+
 /**
  * What a choice may read of each host, one array a property (index = host slot), filled anew for each request. Unknown is
  * NaN, never zero. All times in ms, all shares 0..1.
@@ -14,7 +17,7 @@ export class Candidates {
   count: i32 = 0;
   /** 1 if the host may be chosen at all: known, not set aside, not unhealthy, serving the model if that is known. */
   readonly usable: StaticArray<u8> = new StaticArray<u8>(MAX_CANDIDATES);
-  /** 1 while the host has room (admission); only told apart where some host has room. */
+  /** `Room` of admission, 0 none … 2 for all; only told apart where some host has room. */
   readonly room: StaticArray<u8> = new StaticArray<u8>(MAX_CANDIDATES);
   /** Identity for rendezvous hashing. */
   readonly hash: StaticArray<u64> = new StaticArray<u64>(MAX_CANDIDATES);
@@ -50,4 +53,10 @@ export class Candidates {
   readonly prefillMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
   /** Total cost; what is chosen has the lowest. */
   readonly costMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
+
+  /** Puts a host behind all others, without room: for a further try, for nothing else. Before `price`. */
+  putLast(slot: i32): void {
+    unchecked((this.room[slot] = 0));
+    unchecked((this.surchargeMs[slot] += LAST_MS));
+  }
 }

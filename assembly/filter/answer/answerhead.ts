@@ -16,6 +16,8 @@ const RETRY_AFTER = text("retry-after");
 const EVENT_STREAM = text("text/event-stream");
 const IDENTITY = text("identity");
 const ORCA = text(ORCA_HEADER);
+/** Status of Anthropic's and others' for what 503 says too. */
+const OVERLOADED: i32 = 529;
 
 /** What an answer's headers say; of a header given twice the first counts. One a VM, read before the next answer's. */
 export class AnswerHead {
@@ -31,6 +33,12 @@ export class AnswerHead {
   orcaPtr: usize = 0;
   orcaLen: i32 = 0;
   private hasType: bool = false;
+
+  /** Whether the server asks for less, and says for how long: not a failure. */
+  get isPushBack(): bool {
+    const mayBe = this.status == 429 || this.status == 503 || this.status == OVERLOADED;
+    return mayBe && this.hasRetryAfter;
+  }
 
   /** Reads the headers of the response. */
   read(): void {

@@ -8,7 +8,6 @@ import { getProperty, path } from "../../host/properties";
 import { Reason } from "../../policy/reason";
 import { FailureCause } from "../../state/hostrecord";
 import { Source } from "../../state/hosts";
-import { MAX_HOSTS } from "../../state/layout";
 import { AnswerHead } from "./answerhead";
 import { Core } from "../core";
 import { pushBack } from "../admission/pushback";
@@ -21,26 +20,21 @@ import { Pool } from "../request/pool";
 import { isFromUpstream, isUpstreamsFault, wasReset } from "./codedetails";
 import { Feedback } from "./feedback";
 import { Heed } from "./heed";
+import { Refusals } from "./refusals";
 import { Phase, Stream } from "../stream";
 
 const UPSTREAM_ADDRESS = path("upstream", "address");
 const ATTEMPTS = path("upstream", "request_attempt_count");
 /** Tries of one request: more than any policy allows. */
 const MAX_TRIES: u64 = 1000;
-/** Status of Anthropic's and others' for what 503 says too. */
-const OVERLOADED: i32 = 529;
-/** Refusals in a row from which a host is left alone, though it doesn't ask for that. */
-const REFUSALS_MAX: u8 = 5;
 /** A day: no answer takes longer, ms. */
 const MAX_TTFT_MS: f64 = 86_400_000;
 
 /** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
 export class Answers {
   private head: AnswerHead = new AnswerHead();
-
   private address: Address = new Address();
-  /** By slot: refusals in a row that this worker saw, up to REFUSALS_MAX. */
-  private refusals: StaticArray<u8> = new StaticArray<u8>(MAX_HOSTS);
+  private refusals: Refusals;
   private feedback: Feedback;
   private heed: Heed;
   /** Takes the load reports that answers carry; set with each configuration. */
@@ -56,6 +50,7 @@ export class Answers {
   ) {
     this.feedback = new Feedback(core);
     this.heed = new Heed(core);
+    this.refusals = new Refusals(core);
   }
 
   /** The answer's headers: who sent it, and whether the choice held. */
@@ -78,12 +73,12 @@ export class Answers {
       this.countTries();
       if (served.slot >= 0 && isUpstreamsFault())
         core.health.failed(served.slot, FailureCause.Connect, nowMs());
-    } else if (actual >= 0 && isPushBack(head)) {
+    } else if (actual >= 0 && head.isPushBack) {
       served.pushedBack = true;
       pushBack(core.fleet.states, actual, <f64>head.retryAfterS, nowMs());
     } else if (actual >= 0 && served.status == 429) {
       served.pushedBack = true;
-      this.refused(actual, nowMs());
+      this.refusals.refused(actual, nowMs());
     } else if (actual >= 0 && served.status == 404 && mayBeAbsent(stream)) {
       core.decider.absent.refused(actual, stream.decision.askedHash, nowMs());
     } else if (actual >= 0 && served.status >= 500 && !served.retried) {
@@ -150,13 +145,13 @@ export class Answers {
       const begun = usage != null && usage.outputEvents > 0;
       core.health.failed(served.slot, begun ? FailureCause.BrokenOff : FailureCause.Answer, now);
     } else if (error == AnswerError.Busy) {
-      this.refused(served.slot, now);
+      this.refusals.refused(served.slot, now);
       core.health.abandoned(served.slot, served.sentMs);
     } else if (served.status == 0 || served.pushedBack) {
       core.health.abandoned(served.slot, served.sentMs);
     } else if (served.complete && served.status < 500) {
       core.health.succeeded(served.slot, served.sentMs);
-      unchecked((this.refusals[served.slot] = 0));
+      this.refusals.taken(served.slot);
       if (served.status == 200) core.decider.absent.served(served.slot, stream.decision.askedHash);
     }
     const account = core.fleet.account;
@@ -212,22 +207,12 @@ export class Answers {
    */
   private tryFailed(slot: i32, now: f64): void {
     const core = this.core;
-    const isSaying = isPushBack(this.head);
+    const isSaying = this.head.isPushBack;
     if (!isSaying && !core.decider.view.isAtWork(slot, now)) {
       core.health.failed(slot, FailureCause.Connect, now);
     } else if (pushBack(core.fleet.states, slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
       core.health.declined(slot, now);
     }
-  }
-
-  /**
-   * A host refused a request for having, or being asked, too much, and didn't say for how long. The client of the request may be
-   * the one who asked too much; a host that has refused several in a row, and taken none, is left alone for a moment each time.
-   */
-  private refused(slot: i32, now: f64): void {
-    const refusals = min(unchecked(this.refusals[slot]) + 1, REFUSALS_MAX);
-    unchecked((this.refusals[slot] = <u8>refusals));
-    if (refusals == REFUSALS_MAX) pushBack(this.core.fleet.states, slot, 0, now);
   }
 
   /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
@@ -303,12 +288,6 @@ export class Answers {
     const d = stream.decision;
     this.peering.progressed(d.promptTokens - d.cachedTokens, stream.id, now);
   }
-}
-
-/** Whether the server asks for less, and says for how long: not a failure. */
-function isPushBack(head: AnswerHead): bool {
-  const mayBe = head.status == 429 || head.status == 503 || head.status == OVERLOADED;
-  return mayBe && head.hasRetryAfter;
 }
 
 /** The error that an answer with status 200 was found to hold so far. */

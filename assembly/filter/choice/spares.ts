@@ -1,8 +1,4 @@
-import { Room } from "../../admission/room";
 import { Candidates } from "../../policy/candidates";
-
-/** Price of a host that is there for want of better ones, ms: more than any that counts. */
-const SPARE_MS: f64 = 1e7;
 
 /**
  * While a better host can be used, spare ones stand at the end of the list: for a further try, for nothing else.
@@ -15,8 +11,6 @@ export function keepSpares(c: Candidates, isSpare: StaticArray<u8>): void {
   }
   if (others == 0) return;
   for (let slot = 0; slot < c.count; slot++) {
-    if (!unchecked(c.usable[slot]) || !unchecked(isSpare[slot])) continue;
-    unchecked((c.room[slot] = <u8>Room.None));
-    unchecked((c.surchargeMs[slot] += SPARE_MS));
+    if (unchecked(c.usable[slot]) && unchecked(isSpare[slot])) c.putLast(slot);
   }
 }

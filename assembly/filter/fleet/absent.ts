@@ -1,4 +1,3 @@
-import { Room } from "../../admission/room";
 import { Candidates } from "../../policy/candidates";
 import { HostDirectory } from "../../state/hosts";
 
@@ -8,8 +7,6 @@ const REFUSALS: i32 = 3;
 const ABSENT_MS: f64 = 10000;
 /** Pairs of host and model that are remembered; the oldest makes way. */
 const ENTRIES: i32 = 32;
-/** Price of a host that doesn't serve the model while others may, ms: more than any that counts. */
-const PRICE_MS: f64 = 1e7;
 
 /**
  * Hosts that answer 404 for a model at a path: an adapter that isn't loaded there, a model that isn't pulled, or an older
@@ -60,10 +57,7 @@ export class Absent {
     for (let i = 0; i < this.count; i++) if (this.isKept(c, i, what, nowMs)) absent++;
     if (absent == 0 || absent >= usable) return;
     for (let i = 0; i < this.count; i++) {
-      if (!this.isKept(c, i, what, nowMs)) continue;
-      const slot = unchecked(this.slots[i]);
-      unchecked((c.room[slot] = <u8>Room.None));
-      unchecked((c.surchargeMs[slot] += PRICE_MS));
+      if (this.isKept(c, i, what, nowMs)) c.putLast(unchecked(this.slots[i]));
     }
   }
 
