@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Call } from "../host/calls.ts";
-import { chat, Gateway, hostNames, tally } from "./gateway.ts";
+import { chat, Gateway, hostNames, listed } from "./gateway.ts";
 import { knownHosts, slotOf } from "./records.ts";
 
 interface Member {
@@ -56,13 +56,6 @@ function discovering(members: (Member | string)[], hosts: string[] = [], workers
 }
 
 let serial = 0;
-
-/** All servers that a choice names, sorted. */
-function listed(gateway: Gateway, model = "m1"): string[] {
-  const exchange = gateway.send(chat(`who is there ${serial++ * 7919}`, { model }));
-  exchange.answer();
-  return exchange.choice.sort();
-}
 
 const NAMES = hostNames(3);
 
@@ -229,69 +222,6 @@ test("while the admin interface is away, or answers something else, the last wor
   assert.ok(world.gateway.stat("scrape_failures_total") > 0);
 });
 
-test("hosts are known from where answers came, and forgotten when they are silent for long", () => {
-  const gateway = new Gateway([]);
-  const first = gateway.send(chat("hi"));
-  assert.deepEqual(first.choice, []);
-  first.answer({ host: NAMES[0] as string });
-  gateway.send(chat("hi")).answer({ host: NAMES[1] as string });
-  assert.deepEqual(listed(gateway), NAMES.slice(0, 2));
-  // One goes on answering, the other doesn't.
-  for (let minute = 0; minute < 12; minute++) {
-    gateway.host.advance(60_000);
-    gateway.send(chat(`${minute}`)).answer({ host: NAMES[0] as string });
-  }
-  assert.deepEqual(knownHosts(gateway, NAMES), [NAMES[0]]);
-});
-
-test("hosts are known from the metrics endpoint's labels, where nothing else names any", () => {
-  let hosts = NAMES;
-  const label = (host: string) => `vllm:num_requests_running{instance="${host}"} 0\n`;
-  const make = (configured: string[]) => {
-    const gateway = new Gateway(configured, {
-      config: { metrics: { source: "endpoint", interval_ms: 1000, stale_after_ms: 5000 } },
-      onCall: (call) => call.respond(200, hosts.map(label).join("")),
-    });
-    gateway.host.advance(1500);
-    return gateway;
-  };
-  const gateway = make([]);
-  assert.deepEqual(listed(gateway), NAMES);
-  assert.equal(slotOf(make(NAMES.slice(0, 1)), NAMES[1] as string), -1);
-  hosts = NAMES.slice(0, 2);
-  gateway.host.advance(700_000);
-  assert.deepEqual(listed(gateway), NAMES.slice(0, 2));
-});
-
-test("only what can be a server becomes one: engines by their labels, addresses that Envoy's override can find", () => {
-  const series = [
-    'vllm:num_requests_running{instance="10.0.0.1:8000"} 0',
-    'sglang:num_queue_reqs{instance="[FD00:0::7]:8000"} 0',
-    'process_start_time_seconds{instance="10.0.0.1:9100"} 1700000000',
-    'DCGM_FI_DEV_GPU_UTIL{instance="10.0.0.1:9400",gpu="0"} 5',
-    'vllm:cache_config_info{instance="10.0.0.1:7000",block_size="16"} 1',
-    'vllm:num_requests_running{instance="vllm-0.svc:8000"} 0',
-    'vllm:num_requests_running{instance="10.0.0.2:99999"} 0',
-    'vllm:num_requests_running{instance="10.0.0.2"} 0',
-  ];
-  const gateway = new Gateway([], {
-    config: { metrics: { source: "endpoint", interval_ms: 1000, stale_after_ms: 5000 } },
-    onCall: (call) => call.respond(200, `${series.join("\n")}\n`),
-  });
-  gateway.host.advance(1500);
-  assert.deepEqual(listed(gateway), ["10.0.0.1:8000", "[fd00::7]:8000"]);
-  // Where an answer tells of GPUs alone, their labels are the servers'.
-  series.splice(0, series.length, 'DCGM_FI_DEV_GPU_UTIL{instance="10.0.0.8:8000",gpu="0"} 5');
-  gateway.host.advance(3000);
-  assert.ok(knownHosts(gateway, ["10.0.0.8:8000"]).length > 0);
-  const alone = new Gateway([]);
-  for (const host of ["envoy://connect_originate/10.0.0.1:8000", "/run/llm.sock", "a.example:80"]) {
-    alone.send(chat(host)).answer({ host });
-  }
-  alone.send(chat("known")).answer({ host: "10.0.0.3:8000" });
-  assert.deepEqual(listed(alone), ["10.0.0.3:8000"]);
-});
-
 test("a slot that another host takes over starts afresh", () => {
   const world = discovering(NAMES);
   const { gateway } = world;
@@ -317,59 +247,4 @@ test("a new host without any report gets its first request soon (BC-21)", () => 
     (_, i) => gateway.send(chat(`after ${i * 7919}`)).answer().target,
   );
   assert.ok(targets.includes(joined));
-});
-
-/** A gateway whose servers report these names. */
-function serving(
-  pages: Record<string, { model?: string; loaded?: string; waiting?: string }>,
-): Gateway {
-  const gateway = new Gateway(Object.keys(pages), {
-    config: { metrics: { interval_ms: 500 } },
-    onCall: (call) => {
-      const { model, loaded, waiting } = pages[call.headers.get(":authority") ?? ""] ?? {};
-      const label = model === undefined ? "" : `{model_name="${model}"}`;
-      const lora =
-        loaded === undefined
-          ? ""
-          : `vllm:lora_requests_info{max_lora="4",running_lora_adapters="${loaded}",waiting_lora_adapters="${waiting ?? ""}"} 1790000000\n`;
-      call.respond(200, `vllm:num_requests_running${label} 0\n${lora}`);
-    },
-  });
-  gateway.host.advance(1500);
-  return gateway;
-}
-
-test("a request goes only to servers of its model, where one is known", () => {
-  const [a, b, c] = NAMES as [string, string, string];
-  const gateway = serving({ [a]: { model: "m1" }, [b]: { model: "m2" }, [c]: {} });
-  assert.deepEqual(listed(gateway, "m1"), [a, c]);
-  assert.deepEqual(listed(gateway, "m2"), [b, c]);
-  // A name that nobody reports may be a second name of any of them.
-  assert.deepEqual(listed(gateway, "alias"), NAMES);
-  const none = gateway.send({ messages: [{ role: "user", content: "no model" }] });
-  assert.equal(none.choice.length, 3);
-});
-
-test("a loaded adapter is preferred, elsewhere it can be loaded, another base model comes last", () => {
-  const [a, b, c] = NAMES as [string, string, string];
-  const gateway = serving({
-    [a]: { model: "base", loaded: "chess,go" },
-    [b]: { model: "base", loaded: "go", waiting: "chess" },
-    [c]: { model: "other" },
-  });
-  const targets: (string | undefined)[] = [];
-  for (let i = 0; i < 30; i++) {
-    const { choice, target } = gateway.send(chat(`move ${i * 7919}`, { model: "chess" })).answer();
-    targets.push(target);
-    assert.equal(choice[2], c);
-  }
-  assert.equal(tally(targets).get(a), 30);
-  // Loading it is worth it once there is enough to do.
-  const open = Array.from(
-    { length: 180 },
-    (_, i) => gateway.send(chat(`open ${i * 7919}`, { model: "chess" })).target,
-  );
-  const counts = tally(open);
-  assert.ok((counts.get(b) ?? 0) > 0 && (counts.get(a) ?? 0) > (counts.get(b) ?? 0));
-  assert.equal(counts.get(c), undefined);
 });

@@ -214,3 +214,12 @@ export function tally(values: Iterable<string | undefined>): Map<string, number>
   for (const value of values) counts.set(`${value}`, (counts.get(`${value}`) ?? 0) + 1);
   return counts;
 }
+
+let asked = 0;
+
+/** All servers that a choice names, sorted. */
+export function listed(gateway: Gateway, model = "m1"): string[] {
+  const exchange = gateway.send(chat(`who is there ${asked++ * 7919}`, { model }));
+  exchange.answer();
+  return exchange.choice.sort();
+}
