@@ -12,7 +12,7 @@ const BATCH_MAX: f64 = 256;
  * short prompts left servers with many answers under way for those with long prompts before them (heavy-light at 0.9 of
  * saturation, eight seeds: TTFT p90 765 ms, and p99 of the light ones 1,100, against 527 and 732 at 0.4). Since heavy prompts
  * are kept from spreading, with 0.4 / 0.1 p90 is 473 / 385 (seeds 1, 4), of agents 5,282 / 5,062, of tool agents 3,324 / 3,334.
- * What is between loads adapters elsewhere in time (tests/filter/discovery).
+ * What is between loads adapters elsewhere in time (tests/filter/models).
  */
 const DECODE_WEIGHT: f64 = 0.2;
 /**
