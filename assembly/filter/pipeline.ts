@@ -16,6 +16,7 @@ import { Held } from "./request/held";
 import { Intake } from "./request/intake";
 import { Pool } from "./request/pool";
 import { Steered } from "./request/steered";
+import { Stored } from "./request/stored";
 import { Status } from "./status/status";
 import { Phase, Stream } from "./stream";
 
@@ -27,6 +28,7 @@ export class Pipeline {
   readonly intake: Intake = new Intake();
   readonly pool: Pool;
   readonly steered: Steered;
+  readonly stored: Stored;
   readonly status: Status;
   readonly held: Held;
   readonly waiting: Waiting;
@@ -52,6 +54,7 @@ export class Pipeline {
     const pool = new Pool(core);
     this.pool = pool;
     this.steered = new Steered(core);
+    this.stored = new Stored(core);
     this.status = new Status(core, tenants, peering);
     this.held = new Held(core);
     this.waiting = waiting;

@@ -27,6 +27,7 @@ export class RequestStream extends Stream {
     }
     if (!intake.inference || endOfStream) {
       core.tries++;
+      pipeline.stored.route(this, intake);
       return HeadersStatus.Continue;
     }
     const d = this.decision;

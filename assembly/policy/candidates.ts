@@ -54,6 +54,12 @@ export class Candidates {
   /** Total cost; what is chosen has the lowest. */
   readonly costMs: StaticArray<f64> = new StaticArray<f64>(MAX_CANDIDATES);
 
+  /** Puts a host, if it can be used, before all others, which keep no room. Before `price`. */
+  putFirst(slot: i32): void {
+    if (slot >= this.count || !unchecked(this.usable[slot])) return;
+    for (let other = 0; other < this.count; other++) if (other != slot) this.putLast(other);
+  }
+
   /** Puts a host behind all others, without room: for a further try, for nothing else. Before `price`. */
   putLast(slot: i32): void {
     unchecked((this.room[slot] = 0));

@@ -28,7 +28,7 @@
  */
 
 /** Raised whenever any layout here changes. */
-export const LAYOUT_VERSION: u32 = 9;
+export const LAYOUT_VERSION: u32 = 10;
 
 /** Most hosts that one namespace can know; a slot number fits u16. */
 export const MAX_HOSTS: i32 = 512;

@@ -1,29 +1,33 @@
 import { SharedResult } from "../host/shareddata";
 import { Text } from "../bytes";
+import { mix } from "../prefix/hash";
 import { Keys, setKeyIndex } from "./keys";
 import { CAS_ATTEMPTS } from "./layout";
 import { SharedRecord, noteCasGaveUp } from "./record";
 
-/** 512 buckets of 31: the last 15,872 answers at most, 256 KiB. */
+/** 512 buckets of 31: the last 15,872 answers at most, 376 KiB. */
 const BUCKETS: u64 = 512;
 const ENTRIES: i32 = 31;
 const HEAD: i32 = 8;
-const ENTRY: i32 = 16;
+const ENTRY: i32 = 24;
 const BYTES: i32 = HEAD + ENTRIES * ENTRY;
 
 /**
- * Which conversation an answer belonged to: response id → conversation key, so that a request with `previous_response_id`
- * continues its conversation. A value for each bucket of ids, the newest first in it:
+ * Which conversation an answer belonged to, and which server gave it, by the answer's id: so that a request that refers to it
+ * continues its conversation, at the server that has stored it. A value for each bucket of ids, the newest first in it:
  *
  * ```
- * ┌──────────┬─────┐ ┌─────────┬──────┐
- * │version 4 │  4  │ │id hash 8│key 8 │ …
- * └──────────┴─────┘ └─────────┴──────┘
+ * ┌──────────┬─────┐ ┌─────────┬────────────────┬───────────────┐
+ * │version 4 │  4  │ │  tag 8  │ conversation 8 │address hash 8 │ …
+ * └──────────┴─────┘ └─────────┴────────────────┴───────────────┘
  * ```
  */
 export class Responses {
   private key: Text;
   private record: SharedRecord;
+  /** Of the answer that was found last: the key of its conversation (0 for none), and the hash of its server's address. */
+  conversation: u64 = 0;
+  server: u64 = 0;
 
   constructor(keys: Keys) {
     const key = keys.indexed("resp", 0);
@@ -31,30 +35,39 @@ export class Responses {
     this.record = new SharedRecord(key, BYTES);
   }
 
-  /** Conversation key of an earlier answer's id, 0 if unknown. */
-  find(idHash: u64): u64 {
-    const first = this.load(idHash);
+  /**
+   * Looks an earlier answer up. A tenant finds its own only.
+   * @returns whether it is known; `conversation` and `server` tell of it
+   */
+  find(tenantHash: u64, idHash: u64): bool {
+    const tag = mix(tenantHash, idHash);
+    const first = this.load(tag);
     for (let entry = first; entry < first + ENTRIES * ENTRY; entry += ENTRY) {
-      if (load<u64>(entry) == idHash) return load<u64>(entry + 8);
+      if (load<u64>(entry) != tag) continue;
+      this.conversation = load<u64>(entry + 8);
+      this.server = load<u64>(entry + 16);
+      return true;
     }
-    return 0;
+    return false;
   }
 
-  /** Notes an answer's id; the oldest of its bucket gives way. */
-  note(idHash: u64, conversationKey: u64): void {
+  /** Notes an answer; the oldest of its bucket gives way. */
+  note(tenantHash: u64, idHash: u64, conversation: u64, server: u64): void {
+    const tag = mix(tenantHash, idHash);
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
-      const first = this.load(idHash);
+      const first = this.load(tag);
       memory.copy(first + ENTRY, first, (ENTRIES - 1) * ENTRY);
-      store<u64>(first, idHash);
-      store<u64>(first + 8, conversationKey);
+      store<u64>(first, tag);
+      store<u64>(first + 8, conversation);
+      store<u64>(first + 16, server);
       if (this.record.store(BYTES) != SharedResult.CasMismatch) return;
     }
     noteCasGaveUp();
   }
 
-  /** Reads an id's bucket; returns the address of its first entry. */
-  private load(idHash: u64): usize {
-    setKeyIndex(this.key, <i32>(idHash & (BUCKETS - 1)));
+  /** Reads a tag's bucket; returns the address of its first entry. */
+  private load(tag: u64): usize {
+    setKeyIndex(this.key, <i32>(tag & (BUCKETS - 1)));
     this.record.load();
     return this.record.bytes + HEAD;
   }

@@ -153,11 +153,13 @@ export class Exchange {
   /** Begins the answer: its headers. */
   begin(options: AnswerOptions = {}): this {
     this.stream.upstreamAddress = options.host ?? this.target;
-    this.stream.responseHeaders([
-      [":status", String(options.status ?? 200)],
-      ["content-type", "application/json"],
-      ...Object.entries(options.headers ?? {}),
-    ]);
+    this.stream.responseHeaders(
+      Object.entries({
+        ":status": String(options.status ?? 200),
+        "content-type": "application/json",
+        ...options.headers,
+      }),
+    );
     return this;
   }
 

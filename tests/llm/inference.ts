@@ -31,6 +31,16 @@ export class Inference {
     this.stats = stats;
   }
 
+  /** Whether an answer with this id is kept. */
+  has(id: string): boolean {
+    return this.stored.has(id);
+  }
+
+  /** The process dies, and what it kept with it. */
+  forget(): void {
+    this.stored.clear();
+  }
+
   serve(
     api: Api,
     body: Buffer,

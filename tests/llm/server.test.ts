@@ -108,6 +108,9 @@ describe("LLM server", () => {
     assert.ok(response.usage.input_tokens_details.cached_tokens >= 500);
     const unknown = await post("/v1/responses", { previous_response_id: "resp_0", input: "x" });
     assert.equal(unknown.status, 400);
+    const kept = await fetch(`${base}/v1/responses/${first.json.id}`);
+    assert.equal((await kept.json()).id, first.json.id);
+    assert.equal((await fetch(`${base}/v1/responses/resp_0/cancel`)).status, 404);
   });
 
   it("counts token ids exactly, and answers the other inference paths", async () => {

@@ -50,6 +50,9 @@ export interface ServerStats {
 /** Inference bodies above this are refused with 413, as they are held in memory. */
 const MAX_INFERENCE_BYTES = 256 * 1024 * 1024;
 
+/** What is about one stored answer. */
+const STORED = "/v1/responses/";
+
 /** An LLM server over the engine model: OpenAI, Anthropic and engine-native endpoints on HTTP. */
 export class LlmServer {
   readonly options: LlmServerOptions;
@@ -93,6 +96,7 @@ export class LlmServer {
     clearTimeout(this.revival);
     const closed = this.close();
     this.driver.kill();
+    this.inference.forget();
     await closed;
     if (reviveAfterMs !== undefined) {
       this.revival = setTimeout(() => void this.revive(), reviveAfterMs);
@@ -171,6 +175,12 @@ export class LlmServer {
         });
         return;
       default:
+        if (path.startsWith(STORED)) {
+          const id = path.slice(STORED.length).split("/")[0] as string;
+          if (this.inference.has(id)) sendJson(response, 200, { id, object: "response" });
+          else sendJson(response, 404, { error: { message: `response ${id}: not found` } });
+          return;
+        }
         this.stats.others += 1;
         sendJson(response, 200, { method: request.method, path });
     }

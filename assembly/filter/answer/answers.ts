@@ -104,6 +104,7 @@ export class Answers {
         read += outLen;
         usage.feed(outPtr, outLen);
       }
+      if (stream.decision.isResponses) this.feedback.named(stream);
     }
     const isToken = !usage || !served.eventStream || usage.hasBegun;
     const isFirst = isToken && size > 0 && served.firstTokenMs == 0;

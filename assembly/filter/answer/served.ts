@@ -35,6 +35,8 @@ export class Served {
   retried: bool = false;
   /** The answer came to its end. */
   complete: bool = false;
+  /** Its id was noted. */
+  isNamed: bool = false;
   /** It is no longer counted on its host. */
   left: bool = false;
   /** It is counted among the open requests of its conversation. */
@@ -60,6 +62,7 @@ export class Served {
     this.fellBack = false;
     this.retried = false;
     this.complete = false;
+    this.isNamed = false;
     this.left = false;
     this.isInCrowd = false;
   }

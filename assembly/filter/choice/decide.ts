@@ -188,6 +188,7 @@ export class Decider {
       if (d.readable) d.reason = Reason.Cold;
       return;
     }
+    if (d.keeper >= 0) this.candidates.putFirst(d.keeper);
     const overview = this.overview;
     overview.take(this.candidates);
     const r = this.request;

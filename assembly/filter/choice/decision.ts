@@ -52,6 +52,8 @@ export class Decision {
    */
   conversationTag: u64 = 0;
   anyModelTag: u64 = 0;
+  /** Host slot that has stored the answer which the request refers to, −1 for none: elsewhere it would be answered 404. */
+  keeper: i32 = -1;
   /** The conversation was at no host. */
   isNew: bool = true;
   /** Boundaries of the prompt (prefix/chain.ts), kept until it is known who served; the body's reader is free before. */
@@ -122,6 +124,7 @@ export class Decision {
     this.hasSession = false;
     this.conversationTag = 0;
     this.anyModelTag = 0;
+    this.keeper = -1;
     this.isNew = true;
     this.chainLength = 0;
     this.headLength = 0;

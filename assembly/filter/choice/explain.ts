@@ -103,11 +103,11 @@ export class Explain {
     if (fromUpstream && slot >= 0 && hosts.isKnown(slot)) {
       this.put(HOST, hosts.addressPtr(slot), hosts.addressLen(slot));
     }
-    if (stream.phase == Phase.Passing) return;
     if (d.choice.count > 0) {
       const length = this.dispatcher.writeChoice(d, scratch, SCRATCH_BYTES);
       this.put(CHOICE, scratch, length);
     }
+    if (stream.phase == Phase.Passing) return;
     if (d.key != 0) {
       this.put(KEY, scratch, writeHex16(scratch, d.key));
     }

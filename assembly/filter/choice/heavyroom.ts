@@ -41,7 +41,7 @@ export class HeavyRoom {
     d.isHeavy =
       d.promptTokens >= this.heavy.fromTokens &&
       d.promptTokens - unchecked(c.cachedTokens[cheapest(c)]) >= this.heavy.fromTokens;
-    const mayKeep = d.isHeavy && this.config.admission.enabled && !d.isFree;
+    const mayKeep = d.isHeavy && this.config.admission.enabled && !d.isFree && d.keeper < 0;
     d.isKept = mayKeep && this.isKept(c, usable, d.slackMs, d.heldMs);
     if (!this.view.isCrowded) return;
     // What is left for light ones is room for all that aren't kept.

@@ -47,10 +47,14 @@ export class Identity {
     seed = mix(seed, d.tenantHash);
     let session = d.headerSessionHash != 0 ? d.headerSessionHash : facts.sessionHash;
     let key: u64 = 0;
-    if (d.headerSessionHash == 0 && facts.sessionIsResponseId) {
-      key = this.fleet.responses.find(facts.sessionHash);
-      if (key == 0) session = 0;
+    const isReply = d.headerSessionHash == 0 && facts.sessionIsResponseId;
+    const previous = facts.previousResponseIdHash;
+    const responses = this.fleet.responses;
+    if (previous != 0 && responses.find(d.tenantHash, previous)) {
+      d.keeper = this.fleet.hosts.findHash(responses.server);
+      if (isReply) key = responses.conversation;
     }
+    if (isReply && key == 0) session = 0;
     if (key == 0 && (session != 0 || d.readable)) {
       key = conversationKey(seed, session, facts.toolsHash, facts.systemHash, facts.firstUserHash);
     }

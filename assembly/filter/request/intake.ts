@@ -26,6 +26,7 @@ const REQUEST_TIMEOUT = text("x-request-timeout-ms");
 const EXPECTED_TIMEOUT = text("x-envoy-expected-rq-timeout-ms");
 const SLO_TTFT = text("x-slo-ttft-ms");
 const RESPONSES = text("/responses");
+const SLASH: u8 = 0x2f;
 const JSON_TYPE = text("json");
 /** Names of the filter's own: clients may send only those that the configuration reads. */
 const OWN = text("x-warmroute-");
@@ -98,6 +99,25 @@ export class Intake {
       this.priority = pathPriority(config.admission, this.pathPtr, this.pathLen);
     }
     return true;
+  }
+
+  /**
+   * Hash of the id in a path below that of the Responses API, as `/v1/responses/{id}` or `/v1/responses/{id}/cancel`: a request
+   * about an answer that its server has stored; 0 for any other. Within the callback that read the path.
+   */
+  storedIdHash(config: Config): u64 {
+    const ptr = this.pathPtr;
+    const len = this.pathLen;
+    for (let at = 0; at + RESPONSES.len < len; at++) {
+      if (!equalBytes(ptr + at, RESPONSES.len, RESPONSES.ptr, RESPONSES.len)) continue;
+      const below = at + RESPONSES.len;
+      if (load<u8>(ptr + below) != SLASH) continue;
+      if (!isInferencePath(config.routing.paths, ptr, below)) continue;
+      let end = below + 1;
+      while (end < len && load<u8>(ptr + end) != SLASH) end++;
+      return end > below + 1 ? hashBytes(ptr + below + 1, end - below - 1) : 0;
+    }
+    return 0;
   }
 
   private clear(): void {
