@@ -69,7 +69,7 @@ export function buildIfStale(): BuildResult {
 
 /** Time of the last change to what the filter is compiled from, in milliseconds since 1970. */
 function newestSourceMs(): number {
-  const names = ["asconfig.json", "package-lock.json"];
+  const names = ["asconfig.json", "package-lock.json", join("tools", "compile.ts")];
   const sources = readdirSync(join(ROOT, "assembly"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => join("assembly", name));

@@ -1,36 +1,36 @@
-/**
- * `npm run fuzz [-- --runs N --seed S PART…]`: the fuzz suites for longer, and on other inputs than
- * `npm test`. Ends with how many inputs there were and what became of the readers' memory.
- */
+/** `npm run fuzz`. */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
+import { commandLine, MAX_SEED, whole } from "./commandline.ts";
 import { buildIfStale } from "./compile.ts";
 import { ROOT } from "./paths.ts";
 import { findSuites } from "./test/files.ts";
+import { failuresOf } from "./test/tap.ts";
 
-const { values, positionals } = parseArgs({
-  options: {
-    runs: { type: "string", default: "200000" },
-    seed: { type: "string", default: "1" },
-    help: { type: "boolean", default: false },
-  },
-  allowPositionals: true,
+const USAGE = `npm run fuzz -- [options] [PART of a path …]
+
+The fuzz suites for longer, and on other inputs than npm test. Ends with how many inputs there were and
+what became of the readers' memory.
+
+  --runs N   of each test (200000)
+  --seed S   (1)
+`;
+
+const { runs, seed, asked } = commandLine(USAGE, (args) => {
+  const { values, positionals } = parseArgs({
+    args,
+    options: {
+      runs: { type: "string", default: "200000" },
+      seed: { type: "string", default: "1" },
+    },
+    allowPositionals: true,
+  });
+  return {
+    runs: whole("--runs", values.runs, 1, 1e9),
+    seed: whole("--seed", values.seed, 0, MAX_SEED),
+    asked: positionals,
+  };
 });
-
-if (values.help) {
-  console.log(
-    "npm run fuzz -- [--runs N (200000, of each test)] [--seed S (1)] [PART of a path …]",
-  );
-  process.exit(0);
-}
-for (const [name, value] of [
-  ["runs", values.runs],
-  ["seed", values.seed],
-] as const) {
-  if (/^\d+$/.test(value)) continue;
-  console.error(`--${name}: expected a whole number, got "${value}"`);
-  process.exit(2);
-}
 const built = buildIfStale();
 if (!built.ok) {
   console.error(built.message);
@@ -39,7 +39,7 @@ if (!built.ok) {
 
 let inputs = 0;
 let failed = 0;
-const { files } = findSuites(positionals.length > 0 ? positionals : ["tests/fuzz/"]);
+const { files } = findSuites(asked.length > 0 ? asked : ["tests/fuzz/"]);
 for (const { path } of files.filter(({ suite }) => suite === "fuzz")) {
   const started = Date.now();
   const { status, stdout, stderr } = spawnSync(
@@ -49,7 +49,7 @@ for (const { path } of files.filter(({ suite }) => suite === "fuzz")) {
       cwd: ROOT,
       encoding: "utf8",
       maxBuffer: 1 << 28,
-      env: { ...process.env, FUZZ_RUNS: values.runs, FUZZ_SEED: values.seed },
+      env: { ...process.env, FUZZ_RUNS: `${runs}`, FUZZ_SEED: `${seed}` },
     },
   );
   const output = stdout + stderr;
@@ -61,10 +61,7 @@ for (const { path } of files.filter(({ suite }) => suite === "fuzz")) {
   for (const note of notes) console.log(`       ${note}`);
   if (status === 0) continue;
   failed++;
-  console.log(
-    output.match(/^( *)not ok .*(?:\n\1 {2}---\n[\s\S]*?\n\1 {2}\.\.\.)?/gm)?.join("\n") ??
-      output.slice(-4000),
-  );
+  console.log(failuresOf(output) || output.slice(-4000));
 }
 console.log(`${inputs} inputs, ${failed} files failed`);
 process.exit(failed > 0 ? 1 : 0);

@@ -1,10 +1,8 @@
-/**
- * A small LLM server in the manner of llama.cpp's: `server.ts --slots N --slot-tokens N`, on a free
- * port of loopback, until SIGTERM. Streams OpenAI chat completions, tells its metrics.
- */
+/** A small LLM server in the manner of llama.cpp's: streams OpenAI chat completions, tells its metrics. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
+import { commandLine, whole } from "../../tools/commandline.ts";
 import { Engine, type Generated, type Message, TooLong } from "./engine.ts";
 
 const NAME = "SmolLM2-135M-Instruct";
@@ -12,13 +10,28 @@ const NAME = "SmolLM2-135M-Instruct";
 const MAX_BODY_BYTES = 1 << 20;
 const DEFAULT_MAX_TOKENS = 64;
 
-const { values } = parseArgs({
-  options: {
-    slots: { type: "string", default: "4" },
-    "slot-tokens": { type: "string", default: "1024" },
-  },
+const USAGE = `server.ts [options]
+
+Serves ${NAME} on a free port of loopback, until SIGTERM.
+
+  --slots N         conversations whose KV cache is kept (4)
+  --slot-tokens N   of each, prompt and answer (1024)
+`;
+
+const { slots, slotTokens } = commandLine(USAGE, (args) => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      slots: { type: "string", default: "4" },
+      "slot-tokens": { type: "string", default: "1024" },
+    },
+  });
+  return {
+    slots: whole("--slots", values.slots, 1, 64),
+    slotTokens: whole("--slot-tokens", values["slot-tokens"], 64, 8192),
+  };
 });
-const engine = await Engine.load(Number(values.slots), Number(values["slot-tokens"]));
+const engine = await Engine.load(slots, slotTokens);
 let serial = 0;
 
 interface ChatRequest {

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startEnvoy } from "../../tools/envoy/process.ts";
 import { ROOT } from "../../tools/paths.ts";
 import { CACHE } from "./cache.ts";
@@ -107,6 +108,6 @@ async function portOf(server: Started): Promise<number> {
     if (server.ended() || Date.now() > deadline) {
       throw new Error(`the ext_proc server does not start: ${server.output()}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
 }

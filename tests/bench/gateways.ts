@@ -1,7 +1,7 @@
-/** What a message between gateways costs: `npm run bench -- gateways [--seconds N] [--rate R]`. */
-
+/** `npm run bench -- gateways`: what a message between gateways costs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { commandLine, number } from "../../tools/commandline.ts";
 import { buildIfStale } from "../../tools/compile.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import { type EnvoyProcess, startEnvoy } from "../../tools/envoy/process.ts";
@@ -10,16 +10,30 @@ import { post } from "../e2e/client.ts";
 import { configuration } from "../e2e/harness.ts";
 import { startSinks } from "../e2e/sink.ts";
 
-const { values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seconds: { type: "string", default: "10" },
-    rate: { type: "string", default: "150" },
-  },
-});
-const seconds = Number(values.seconds);
-const rate = Number(values.rate);
+const USAGE = `npm run bench -- gateways [options]
 
+What a message between gateways costs, and a gateway of several per request.
+
+  --seconds N   of load, three times (10)
+  --rate X      new prompts per second (150)
+`;
+
+const { seconds, rate } = commandLine(USAGE, (args) => {
+  const { values } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      seconds: { type: "string", default: "10" },
+      rate: { type: "string", default: "150" },
+    },
+  });
+  return {
+    seconds: number("--seconds", values.seconds, 1, 3600),
+    rate: number("--rate", values.rate, 1, 10_000),
+  };
+});
+
+/** What a gateway used and sent during a run. */
 interface Usage {
   cpuMs: number;
   sent: number;

@@ -17,7 +17,7 @@ if (process.argv[2] === "gateways") {
   await import("./gateways.ts");
   process.exit();
 }
-const options = readOptions(process.argv.slice(2));
+const options = readOptions();
 const missing = loadGeneratorMissing();
 if (missing !== undefined || availableParallelism() < 2 || process.platform !== "linux") {
   console.error(missing ?? "The benchmark needs Linux and two cores: the router's and the load's.");

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { commandLine, MAX_SEED, oneOf, parts, whole } from "../../tools/commandline.ts";
 import { parseSize } from "./bodies.ts";
 import { PEER_NAMES } from "./peers.ts";
 
@@ -38,8 +39,8 @@ export interface Options {
 }
 
 /** Reads the command line; ends the program with a word when it makes no sense. */
-export function readOptions(args: string[]): Options {
-  try {
+export function readOptions(): Options {
+  return commandLine(USAGE, (args) => {
     const { values } = parseArgs({
       args,
       options: {
@@ -50,55 +51,46 @@ export function readOptions(args: string[]): Options {
         seconds: { type: "string", default: "4" },
         rounds: { type: "string", default: "3" },
         connections: { type: "string", default: "16" },
-        peers: { type: "string" },
+        peers: { type: "string", default: "" },
         only: { type: "string" },
         config: { type: "string", default: "{}" },
         variant: { type: "string", multiple: true, default: [] },
         seed: { type: "string", default: "1" },
         json: { type: "string" },
-        help: { type: "boolean", default: false },
       },
     });
-    if (values.help) {
-      console.log(USAGE);
-      process.exit(0);
-    }
-    const answers = values.stream ? ["streamed"] : values.answers.split(",");
+    const answers = values.stream ? ["streamed"] : parts(values.answers);
     return {
-      bodyBytes: values.bodies.split(",").map(parseSize),
-      hosts: values.hosts.split(",").map((text) => whole("--hosts", text, 254)),
-      streamed: answers.map((kind) => {
-        if (kind !== "plain" && kind !== "streamed") {
-          throw new Error(`--answers: expected plain or streamed, got "${kind}"`);
-        }
-        return kind === "streamed";
-      }),
-      seconds: whole("--seconds", values.seconds, 3600),
-      rounds: whole("--rounds", values.rounds, 100),
-      connections: whole("--connections", values.connections, 10_000),
-      peers: values.peers === "all" ? PEER_NAMES : (values.peers?.split(",") ?? []),
-      only: values.only?.split(","),
-      configuration: JSON.parse(values.config) as object,
+      bodyBytes: parts(values.bodies).map(parseSize),
+      hosts: parts(values.hosts).map((text) => whole("--hosts", text, 1, 254)),
+      streamed: answers.map(
+        (kind) => oneOf("--answers", kind, ["plain", "streamed"]) === "streamed",
+      ),
+      seconds: whole("--seconds", values.seconds, 1, 3600),
+      rounds: whole("--rounds", values.rounds, 1, 100),
+      connections: whole("--connections", values.connections, 1, 10_000),
+      peers: values.peers === "all" ? PEER_NAMES : parts(values.peers).map(peer),
+      only: values.only === undefined ? undefined : parts(values.only),
+      configuration: configuration("--config", values.config),
       variants: new Map(values.variant.map(variant)),
-      seed: Number(values.seed),
+      seed: whole("--seed", values.seed, 0, MAX_SEED),
       json: values.json,
     };
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${USAGE}`);
-    process.exit(2);
-  }
+  });
 }
+
+const peer = (name: string): string => oneOf("--peers", name, PEER_NAMES);
 
 function variant(text: string): [string, object] {
   const at = text.indexOf("=");
-  if (at < 1) throw new Error(`--variant: expected NAME=JSON, got "${text}"`);
-  return [text.slice(0, at), JSON.parse(text.slice(at + 1)) as object];
+  if (at < 1) throw new RangeError(`--variant: expected NAME=JSON, got "${text}"`);
+  return [text.slice(0, at), configuration("--variant", text.slice(at + 1))];
 }
 
-function whole(name: string, text: string, most: number): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > most) {
-    throw new Error(`${name}: expected a whole number of 1..${most}, got "${text}"`);
+function configuration(name: string, text: string): object {
+  try {
+    return JSON.parse(text) as object;
+  } catch (error) {
+    throw new RangeError(`${name}: ${(error as Error).message}`);
   }
-  return value;
 }

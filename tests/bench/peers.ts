@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import { CACHE } from "./cache.ts";
 import type { Contender } from "./contender.ts";
@@ -108,7 +109,7 @@ async function ready(port: number, servers: number, ended: () => boolean): Promi
   for (const deadline = Date.now() + READY_TIMEOUT_MS; ; ) {
     if (ended()) throw new Error("ended while starting");
     if (Date.now() > deadline) throw new Error("does not get ready");
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     const answer = await fetch(`${url}/v1/chat/completions`, { method: "POST", headers, body })
       .then((response) => response.arrayBuffer().then(() => response.status))
       .catch(() => 0);
@@ -118,5 +119,5 @@ async function ready(port: number, servers: number, ended: () => boolean): Promi
       .catch(() => ({}) as { healthy_workers?: number });
     if ((told.healthy_workers ?? servers) >= servers) break;
   }
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  await sleep(SETTLE_MS);
 }

@@ -1,16 +1,8 @@
-/**
- * Where the filter's own time goes, function by function: sends requests through the test host, on Node's V8 with Envoy's
- * settings (TurboFan from the start, bounds of memory checked by code), and samples it. What host calls cost in Envoy isn't in
- * it; for that there is `npm run bench`.
- *
- *   node tools/run.mjs tests/bench/replay.ts [--bodies 1k,32k,256k] [--hosts 3] [--stream] [--requests N] [--top 25]
- *
- * Function names are there if WARMROUTE_WASM names a build that has them:
- * `npx asc assembly/index.ts --target release --debug --outFile FILE`.
- */
+/** Samples the filter in the test host: where its own time goes. Usage below. */
 import { Session } from "node:inspector/promises";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
+import { commandLine, parts, whole } from "../../tools/commandline.ts";
 import { type Exchange, Gateway } from "../filter/gateway.ts";
 import type { Call } from "../host/calls.ts";
 import { answerOf, endpointOf } from "./answers.ts";
@@ -19,14 +11,41 @@ import { COUNTER, chatBodies, parseSize } from "./bodies.ts";
 setFlagsFromString("--no-liftoff");
 setFlagsFromString("--wasm-enforce-bounds-checks");
 
-const { values } = parseArgs({
-  options: {
-    bodies: { type: "string", default: "1k" },
-    hosts: { type: "string", default: "3" },
-    stream: { type: "boolean", default: false },
-    requests: { type: "string" },
-    top: { type: "string", default: "25" },
-  },
+const USAGE = `node tools/run.mjs tests/bench/replay.ts [options]
+
+Where the filter's own time goes, function by function: sends requests through the test host, on Node's
+V8 with Envoy's settings (TurboFan from the start, bounds of memory checked by code), and samples it. What
+host calls cost in Envoy isn't in it; for that there is npm run bench.
+
+  --bodies 1k,32k   sizes of the chat bodies (1k)
+  --hosts N         (3)
+  --stream          streamed answers
+  --requests N      of each size (as many as make 100 MB, of 2,000 to 20,000)
+  --top N           functions shown (25)
+
+Function names are there if WARMROUTE_WASM names a build that has them:
+npx asc assembly/index.ts --target release --debug --outFile FILE
+`;
+
+const options = commandLine(USAGE, (args) => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      bodies: { type: "string", default: "1k" },
+      hosts: { type: "string", default: "3" },
+      stream: { type: "boolean", default: false },
+      requests: { type: "string" },
+      top: { type: "string", default: "25" },
+    },
+  });
+  const { requests } = values;
+  return {
+    bodies: parts(values.bodies).map((spelled) => ({ spelled, bytes: parseSize(spelled) })),
+    hosts: whole("--hosts", values.hosts, 1, 254),
+    streamed: values.stream,
+    requests: requests === undefined ? undefined : whole("--requests", requests, 1, 1e9),
+    top: whole("--top", values.top, 1, 10_000),
+  };
 });
 
 /** Requests in flight at once. */
@@ -47,7 +66,7 @@ function bodyOf(message: Buffer): string {
 /** Answers a request as the benchmark's backend does. */
 function answer(exchange: Exchange, bytes: number): void {
   const { stream } = exchange;
-  const head = `POST /v1/chat/completions HTTP/1.1${values.stream ? "\r\nx-bench-stream: 1" : ""}`;
+  const head = `POST /v1/chat/completions HTTP/1.1${options.streamed ? "\r\nx-bench-stream: 1" : ""}`;
   const message = answerOf(endpointOf(head), bytes, Buffer.alloc(0)).toString();
   const body = bodyOf(Buffer.from(message));
   const type = /content-type: (\S+)/.exec(message)?.[1] ?? "";
@@ -70,7 +89,7 @@ async function profile(size: number, hosts: number, requests: number): Promise<[
     onCall: (call) => calls.push(call),
   });
   const count = Math.max(8, Math.min(256, Math.floor(BODIES_BYTES / size)));
-  const bodies = chatBodies(count, size, 1, values.stream).map((text) => Buffer.from(text));
+  const bodies = chatBodies(count, size, 1, options.streamed).map((text) => Buffer.from(text));
   const counters = bodies.map((body) => body.lastIndexOf(COUNTER));
   const open: Exchange[] = [];
   let made = 0;
@@ -104,14 +123,13 @@ async function profile(size: number, hosts: number, requests: number): Promise<[
   return [...used].sort((a, b) => b[1] - a[1]);
 }
 
-const hosts = Number(values.hosts);
-for (const spelled of values.bodies.split(",")) {
-  const size = parseSize(spelled);
-  const requests = Number(values.requests ?? Math.max(2000, Math.min(20_000, RUN_BYTES / size)));
-  const used = await profile(size, hosts, Math.round(requests));
+const { hosts } = options;
+for (const { spelled, bytes } of options.bodies) {
+  const enough = Math.round(Math.max(2000, Math.min(20_000, RUN_BYTES / bytes)));
+  const used = await profile(bytes, hosts, options.requests ?? enough);
   const total = used.reduce((sum, [, us]) => sum + us, 0);
   console.log(`${spelled} bodies, ${hosts} hosts: ${total.toFixed(1)} µs in the VM per request`);
-  for (const [name, us] of used.slice(0, Number(values.top))) {
+  for (const [name, us] of used.slice(0, options.top)) {
     console.log(`${us.toFixed(2).padStart(8)}  ${name}`);
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import test, { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { examine } from "../../tools/doctor/examine.ts";
 import type { Finding } from "../../tools/doctor/finding.ts";
 import { operators, STATUS_PATH } from "../../tools/envoy/operators.ts";
@@ -56,7 +57,7 @@ test("at debug level the log tells what each server would take", async () => {
   const line = new RegExp(`warmroute: \\d+ tokens, cold: ${price}.* \\| ${price}.* \\| ${price}`);
   for (let i = 0; i < 100 && !line.test(envoy.log()); i++) {
     await ask(envoy.port);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sleep(50);
   }
   assert.match(envoy.log(), line);
   await envoy.stop();
@@ -138,7 +139,7 @@ for (const mistake of MISTAKES) {
       assert.ok(Date.now() < deadline, `in vain for ${log}: ${envoy.log()}`);
       await ask(envoy.port, mistake.headers);
       if (mistake.isPast) await ask(port);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     }
     const stats = await envoy.stats();
     assert.ok(stats.sum(statistic) > 0, statistic);

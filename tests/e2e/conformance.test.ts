@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { type EnvoyProcess, startEnvoy } from "../../tools/envoy/process.ts";
 import { messages, post, TEST_WASM, testModule, testRoot } from "../host/fixture.ts";
@@ -111,7 +112,7 @@ function inNode(each: Case): Outcome {
 async function* slowly(chunks: Buffer[], gapMs: number): AsyncGenerator<Buffer> {
   for (const chunk of chunks) {
     yield chunk;
-    await new Promise((resolve) => setTimeout(resolve, gapMs));
+    await sleep(gapMs);
   }
 }
 
@@ -146,7 +147,7 @@ describe("the host in Node does as Envoy does", () => {
     for (let waitedMs = 0; ; waitedMs += GAP_MS) {
       const callbacks = callbacksOf(envoy.log().slice(length).split("\n"));
       if (callbacks.at(-1)?.startsWith("delete") || waitedMs > 5000) return callbacks;
-      await new Promise((resolve) => setTimeout(resolve, GAP_MS));
+      await sleep(GAP_MS);
     }
   }
 

@@ -1,6 +1,7 @@
 /** Four gateways go from one version of the filter to the next, and back, under load: real Envoys, and a real other version. */
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { buildIfStale } from "../../tools/compile.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import { type EnvoyProcess, startEnvoy } from "../../tools/envoy/process.ts";
@@ -116,7 +117,7 @@ async function growth(through: number, seed: number, expected: number[]): Promis
   let before = await entries();
   await until("tables at rest", async () => {
     const last = before;
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await sleep(1000);
     before = await entries();
     return before.join() === last.join();
   });

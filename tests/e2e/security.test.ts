@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { ROOT } from "../../tools/paths.ts";
 import { type Configuration, gateway, post, type RequestOptions, send, sinks } from "./harness.ts";
@@ -225,7 +226,7 @@ test("statistics have as many names as there are hosts, whatever clients send", 
     const headers = { "x-session-id": `s-${i}`, "x-warmroute-priority": String(i) };
     await post(envoy.port, body, { headers });
   }
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await sleep(600);
   assert.equal(await names(), before);
 });
 

@@ -1,4 +1,5 @@
 import { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { post } from "./client.ts";
 
 /** What became of one request. */
@@ -93,7 +94,7 @@ export class Traffic {
         content: `${conversation}, part ${i}: the tide tables. ${"of all harbours ".repeat(padding / 16)}`,
       }));
       await this.#ask({ model: "test-model", messages, max_tokens: tokens, stream });
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await sleep(pauseMs);
     }
   }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
 
-export const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+export { wait };
 
 /** Waits until a condition holds, long enough for a busy machine; in milliseconds how long that took. */
 export async function until(

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { validate } from "../../tools/envoy/process.ts";
 import { WHEEL_VERSIONS } from "../../tools/envoy/wheel.ts";
 import { ROOT } from "../../tools/paths.ts";
@@ -52,7 +53,7 @@ for (const version of WHEEL_VERSIONS) {
       });
       // So that each worker has decided once, and knows of the other.
       for (let i = 0; i < WARM_UP; i++) await post(envoy.port, chat(`${i} is where it begins`));
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await sleep(200);
       const rand = random(3);
       const cachedShares: number[] = [];
       // One at a time: a server that is late with another's first token is worth leaving.

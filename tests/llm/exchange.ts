@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "./faults.ts";
 
 /** Does what the fault says; true if that was the answer. */
@@ -18,7 +19,7 @@ export async function strike(
       response.end(fault.body ?? JSON.stringify({ error: { message: `fault ${fault.status}` } }));
       return true;
     case "delay":
-      await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
+      await sleep(fault.delayMs);
       return false;
     case "hang":
       request.resume();

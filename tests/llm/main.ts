@@ -1,9 +1,8 @@
 import { parseArgs } from "node:util";
+import { commandLine, number, oneOf, whole } from "../../tools/commandline.ts";
 import { startServers } from "./fleet.ts";
-import type { MetricsDialect } from "./metrics.ts";
+import { DIALECTS } from "./metrics.ts";
 import { DEFAULT_SERVER } from "./server.ts";
-
-const DIALECTS = ["vllm", "vllm-old", "sglang", "tgi", "llamacpp"];
 
 const HELP = `Starts LLM servers over the engine model until it gets SIGINT or SIGTERM.
 
@@ -17,37 +16,39 @@ const HELP = `Starts LLM servers over the engine model until it gets SIGINT or S
   --chunk-tokens N  tokens in one streamed event (1)
 `;
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: "8000" },
-    servers: { type: "string", default: "1" },
-    host: { type: "string", default: "127.0.0.1" },
-    model: { type: "string", default: DEFAULT_SERVER.model },
-    "time-scale": { type: "string", default: "1" },
-    dialect: { type: "string", default: "vllm" },
-    "cache-tokens": { type: "string", default: "1000000" },
-    "chunk-tokens": { type: "string", default: "1" },
-    help: { type: "boolean", default: false },
-  },
+const options = commandLine(HELP, (args) => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      port: { type: "string", default: "8000" },
+      servers: { type: "string", default: "1" },
+      host: { type: "string", default: "127.0.0.1" },
+      model: { type: "string", default: DEFAULT_SERVER.model },
+      "time-scale": { type: "string", default: "1" },
+      dialect: { type: "string", default: "vllm" },
+      "cache-tokens": { type: "string", default: "1000000" },
+      "chunk-tokens": { type: "string", default: "1" },
+    },
+  });
+  return {
+    ...values,
+    port: whole("--port", values.port, 0, 65_535),
+    servers: whole("--servers", values.servers, 1, 1000),
+    timeScale: number("--time-scale", values["time-scale"], 0.001, 1e6),
+    dialect: oneOf("--dialect", values.dialect, DIALECTS),
+    chunkTokens: whole("--chunk-tokens", values["chunk-tokens"], 1, 1_000_000),
+    cacheTokens: whole("--cache-tokens", values["cache-tokens"], 0, 1e12),
+  };
 });
 
-if (values.help) {
-  process.stdout.write(HELP);
-  process.exit(0);
-}
-if (!DIALECTS.includes(values.dialect)) {
-  process.stderr.write(`--dialect: expected one of ${DIALECTS.join(", ")}\n`);
-  process.exit(2);
-}
-
-const fleet = await startServers(Number(values.servers), {
-  port: Number(values.port),
-  host: values.host,
-  model: values.model,
-  timeScale: Number(values["time-scale"]),
-  dialect: values.dialect as MetricsDialect,
-  chunkTokens: Number(values["chunk-tokens"]),
-  engine: { cacheTokens: Number(values["cache-tokens"]) },
+const fleet = await startServers(options.servers, {
+  port: options.port,
+  host: options.host,
+  model: options.model,
+  timeScale: options.timeScale,
+  dialect: options.dialect,
+  chunkTokens: options.chunkTokens,
+  engine: { cacheTokens: options.cacheTokens },
 });
 process.stdout.write(`listening on ${fleet.addresses.join(", ")}\n`);
 

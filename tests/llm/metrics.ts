@@ -2,7 +2,8 @@ import type { Engine } from "./engine.ts";
 import { BLOCK_TOKENS } from "./runs.ts";
 
 /** Whose metric names a server speaks. */
-export type MetricsDialect = "vllm" | "vllm-old" | "sglang" | "tgi" | "llamacpp";
+export const DIALECTS = ["vllm", "vllm-old", "sglang", "tgi", "llamacpp"] as const;
+export type MetricsDialect = (typeof DIALECTS)[number];
 
 /** Names the server in its metrics. */
 export interface MetricsIdentity {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Fleet, startServers } from "./fleet.ts";
 
 interface Reply {
@@ -195,7 +196,7 @@ describe("LLM server", () => {
     controller.abort();
     const engine = fleet.servers[0]?.driver.engine;
     while (engine !== undefined && engine.runningCount + engine.waitingCount > 0) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await sleep(5);
     }
     assert.equal(engine?.cache.usage, 0);
   });

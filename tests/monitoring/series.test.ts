@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Stats } from "../../tools/envoy/stats.ts";
 import { ROOT } from "../../tools/paths.ts";
 import { post } from "../e2e/client.ts";
@@ -39,7 +40,7 @@ test("every series, label and value that dashboard and alerts ask for is in Envo
   const deadline = Date.now() + 60_000;
   let missing: string[];
   do {
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await sleep(300);
     missing = missingOf(wanted, await envoy.stats());
   } while (missing.length > 0 && Date.now() < deadline);
   assert.deepEqual(missing, []);

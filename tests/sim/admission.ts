@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
+import { commandLine, MAX_SEED, oneOf, parts, whole } from "../../tools/commandline.ts";
 import { DEFAULT_ENGINE, prefillAloneMs } from "../llm/model.ts";
 import { newStart } from "./generators/conversation.ts";
+import { HALVES, POLICY_NAMES } from "./options.ts";
 import type { Outcome, RunResult } from "./outcome.ts";
-import { BASELINES } from "./policies/index.ts";
 import { Random } from "./random.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
 import { loadPart, type Part, readConfig, saturation } from "./suite.ts";
@@ -35,7 +36,6 @@ const mean = (values: number[]): number => values.reduce((a, b) => a + b, 0) / v
 const isDone = ({ state }: Outcome): boolean => state === "done";
 const isHeavy = ({ request }: Outcome): boolean => request.promptTokens > HEAVY_TOKENS;
 
-const POLICIES = ["warmroute", ...Object.keys(BASELINES)];
 const isBaseline = ({ name }: { name: string }): boolean =>
   name !== "warmroute" && name !== "oracle";
 
@@ -63,7 +63,7 @@ function bursts(settings: Settings): void {
   print(`\nBursts: ${TRACE}, ${settings.half} half, 0.9 of saturation (rate ${rate.toFixed(2)})`);
   print(`  policy        TTFT p50    p90    p99  within the goals`);
   const workload = atRate(loadPart(TRACE, 1, settings), rate);
-  const rows = POLICIES.map((name) => {
+  const rows = POLICY_NAMES.map((name) => {
     const result = runPolicy(name, workload, options(1, settings.config));
     const good = summarise(result, DEFAULT_SLO).goodput_share;
     return { name, good, ...ttft(result.outcomes) };
@@ -85,7 +85,7 @@ function heavy(settings: Settings): void {
   print(
     `  policy         all p50    p90    p99  light p50    p90    p99  heavy p50    p90  in time`,
   );
-  const rows = POLICIES.map((name) => {
+  const rows = POLICY_NAMES.map((name) => {
     const runs = settings.seeds.map((seed) => {
       const workload = atRate(loadPart(MIX, seed, settings), rate);
       const { outcomes } = runPolicy(name, workload, options(seed, settings.config));
@@ -200,33 +200,31 @@ function tenants(settings: Settings): void {
 }
 
 const PARTS = { bursts, heavy, overload, tenants };
+const PART_NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 
-function main(): void {
+function readSettings(args: string[]): Settings & { only: (keyof typeof PARTS)[] } {
   const { values } = parseArgs({
+    args,
     options: {
       half: { type: "string", default: "second" },
       seeds: { type: "string", default: "2,3,6,7,8,9" },
       requests: { type: "string", default: "3000" },
-      only: { type: "string", default: Object.keys(PARTS).join() },
+      only: { type: "string", default: PART_NAMES.join() },
       config: { type: "string" },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    print(HELP);
-    return;
-  }
-  const settings: Settings = {
-    half: values.half === "first" ? "first" : "second",
-    seeds: values.seeds.split(",").map(Number),
-    requests: Number(values.requests),
+  return {
+    half: oneOf("--half", values.half, HALVES),
+    seeds: parts(values.seeds).map((seed) => whole("--seeds", seed, 0, MAX_SEED)),
+    requests: whole("--requests", values.requests, 1, 1e9),
+    only: parts(values.only).map((name) => oneOf("--only", name, PART_NAMES)),
     config: readConfig(values.config),
   };
-  for (const name of values.only.split(",")) {
-    const part = PARTS[name as keyof typeof PARTS];
-    if (part === undefined) throw new RangeError(`--only ${name}: expected bursts, heavy, …`);
-    part(settings);
-  }
+}
+
+function main(): void {
+  const { only, ...settings } = commandLine(HELP, readSettings);
+  for (const name of only) PARTS[name](settings);
 }
 
 main();

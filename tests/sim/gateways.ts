@@ -1,17 +1,29 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { commandLine, MAX_SEED, number, oneOf, parts, whole } from "../../tools/commandline.ts";
+import {
+  HALVES,
+  LEAST_RATE,
+  MOST_GATEWAYS,
+  MOST_RATE,
+  MOST_SERVERS,
+  MOST_WORKERS,
+} from "./options.ts";
 import { GOOD_NETWORK, type PeerNetwork } from "./peers.ts";
 import { geometricMean, geometricMeans, PERCENTILES } from "./ratios.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
 import { loadPart, type Part, readConfig, saturation, workloadNames } from "./suite.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
-import { atRate, later, type Workload } from "./workload.ts";
+import { atRate, later } from "./workload.ts";
+
+const CASES = "good, off, loss5, unheard1, unheard, late1:MS, late:MS, restart1";
 
 const HELP = `Compares several gateways with one, over workloads: alone, telling each other, and with faults between them.
 
   --workloads A,B   as --trace of the simulator takes them
   --gateways G,H    (2,4,8,16)
-  --cases A,B       good, off (they tell each other nothing), loss5, unheard1, unheard, late1:MS, late:MS, restart1 (good)
+  --cases A,B       ${CASES} (good);
+                    off: they tell each other nothing
   --epp             also runs epp with as many gateways
   --half HALF       of traces: first, second or all (second)
   --seed S          (2)
@@ -30,8 +42,8 @@ const OFF = { peers: { cluster: "", hosts: [] } };
 interface Settings extends Part {
   workloads: string[];
   gateways: number[];
+  /** How gateways reach each other, or `epp`: another policy behind as many gateways. */
   cases: string[];
-  epp: boolean;
   seed: number;
   loads: number[];
   servers: number;
@@ -62,11 +74,14 @@ function options(gateways: number, settings: Settings): RunOptions {
   };
 }
 
-/** What a case's name means for so many gateways over a workload. */
-function networkOf(name: string, gateways: number, workload: Workload): PeerNetwork {
+/**
+ * What a case's name means for so many gateways.
+ * @param endMs when the last request comes
+ * @throws RangeError where there is no such case
+ */
+function networkOf(name: string, gateways: number, endMs: number): PeerNetwork {
   const [kind, ms = "0"] = name.split(":");
   const all = Array.from({ length: gateways }, (_, gateway) => gateway);
-  const endMs = Math.max(...workload.requests.map(({ after, atMs }) => (after < 0 ? atMs : 0)));
   switch (kind) {
     case "good":
     case "off":
@@ -78,13 +93,13 @@ function networkOf(name: string, gateways: number, workload: Workload): PeerNetw
     case "unheard":
       return { ...GOOD_NETWORK, unheard: all };
     case "late1":
-      return { ...GOOD_NETWORK, lateMs: new Map([[0, Number(ms)]]) };
+      return { ...GOOD_NETWORK, lateMs: new Map([[0, number("--cases late1", ms, 0, 1e6)]]) };
     case "late":
-      return { ...GOOD_NETWORK, allLateMs: Number(ms) };
+      return { ...GOOD_NETWORK, allLateMs: number("--cases late", ms, 0, 1e6) };
     case "restart1":
       return { ...GOOD_NETWORK, restartMs: new Map([[0, endMs / 2]]) };
     default:
-      throw new RangeError(`--cases: there is no ${name}`);
+      throw new RangeError(`--cases: expected some of ${CASES}, got "${name}"`);
   }
 }
 
@@ -103,7 +118,8 @@ function run(
   const tally = { messages: 0, bytes: 0 };
   const config = kind === "off" ? { ...settings.config, ...OFF } : settings.config;
   const policy = kind === "epp" ? "epp" : "warmroute";
-  const network = kind === "epp" ? GOOD_NETWORK : networkOf(kind, gateways, workload);
+  const endMs = Math.max(...workload.requests.map(({ after, atMs }) => (after < 0 ? atMs : 0)));
+  const network = kind === "epp" ? GOOD_NETWORK : networkOf(kind, gateways, endMs);
   const result = runPolicy(policy, workload, {
     ...options(gateways, settings),
     config,
@@ -139,7 +155,7 @@ function print(lines: readonly Line[], settings: Settings): void {
     ones.find((one) => one.workload === line.workload && one.load === line.load) as Line;
   write(`\nGeometric means over workloads and loads, × one gateway, p50 / p90 / p99:`);
   for (const gateways of settings.gateways) {
-    for (const kind of [...settings.cases, ...(settings.epp ? ["epp"] : [])]) {
+    for (const kind of settings.cases) {
       const rows = lines.filter((line) => line.gateways === gateways && line.case === kind);
       const all = rows.map((line) => ratios(line, oneOf(line)));
       const means = geometricMeans(all);
@@ -155,8 +171,9 @@ function print(lines: readonly Line[], settings: Settings): void {
   }
 }
 
-function main(): void {
+function readSettings(args: string[]): Settings & { json: string | undefined } {
   const { values } = parseArgs({
+    args,
     options: {
       workloads: { type: "string" },
       gateways: { type: "string", default: "2,4,8,16" },
@@ -170,26 +187,28 @@ function main(): void {
       requests: { type: "string", default: "3000" },
       config: { type: "string" },
       json: { type: "string" },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
-  const settings: Settings = {
+  const cases = parts(values.cases);
+  // One that isn't there is refused before hours of runs, not after.
+  for (const name of cases) networkOf(name, 1, 0);
+  return {
     workloads: workloadNames(values.workloads),
-    gateways: values.gateways.split(",").map(Number),
-    cases: values.cases.split(","),
-    epp: values.epp,
-    half: values.half as Settings["half"],
-    seed: Number(values.seed),
-    loads: values.loads.split(",").map(Number),
-    servers: Number(values.servers),
-    workers: Number(values.workers),
-    requests: Number(values.requests),
+    gateways: parts(values.gateways).map((many) => whole("--gateways", many, 1, MOST_GATEWAYS)),
+    cases: [...cases, ...(values.epp ? ["epp"] : [])],
+    half: oneOf("--half", values.half, HALVES),
+    seed: whole("--seed", values.seed, 0, MAX_SEED),
+    loads: parts(values.loads).map((load) => number("--loads", load, LEAST_RATE, MOST_RATE)),
+    servers: whole("--servers", values.servers, 1, MOST_SERVERS),
+    workers: whole("--workers", values.workers, 1, MOST_WORKERS),
+    requests: whole("--requests", values.requests, 1, 1e9),
     config: readConfig(values.config),
+    json: values.json,
   };
+}
+
+function main(): void {
+  const { json, ...settings } = commandLine(HELP, readSettings);
   const lines: Line[] = [];
   for (const name of settings.workloads) {
     for (const share of settings.loads) {
@@ -198,7 +217,7 @@ function main(): void {
       lines.push(one);
       process.stdout.write(`${show(one, one)}\n`);
       for (const gateways of settings.gateways) {
-        for (const kind of [...settings.cases, ...(settings.epp ? ["epp"] : [])]) {
+        for (const kind of settings.cases) {
           const line = run(name, share, gateways, kind, settings);
           lines.push(line);
           process.stdout.write(`${show(line, one)}\n`);
@@ -207,7 +226,7 @@ function main(): void {
     }
   }
   print(lines, settings);
-  if (values.json) writeFileSync(values.json, `${JSON.stringify({ settings, lines }, null, 2)}\n`);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ settings, lines }, null, 2)}\n`);
 }
 
 main();

@@ -3,6 +3,7 @@ import { type Line, lineChart, PLOT_STYLE, shadeChart, shadeColor } from "./plot
 import type { Report } from "./report.ts";
 import { type Summary, ttftMs } from "./summary.ts";
 import { summaryTable } from "./tablehtml.ts";
+import { many } from "./text.ts";
 
 /** One policy's run with its figures, for the plots. */
 export interface PlotRun {
@@ -102,7 +103,6 @@ ${body.join("\n")}
 }
 
 function about({ servers, gateways, rate, seed, half, slo }: Report): string {
-  const many = (count: number, name: string) => `${count} ${name}${count === 1 ? "" : "s"}`;
   return (
     `${many(servers, "server")} behind ${many(gateways, "gateway")}, ` +
     `arrivals at ${rate} × the workload's rate, seed ${seed}, ` +

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { commandLine } from "../../tools/commandline.ts";
 import { htmlPage, type PlotRun } from "./html.ts";
 import { HELP, parseOptions, type SimOptions } from "./options.ts";
 import { predictionLine } from "./prediction.ts";
@@ -7,15 +8,12 @@ import { makeReport } from "./report.ts";
 import { runPolicy } from "./run.ts";
 import { type Summary, summarise } from "./summary.ts";
 import { table } from "./table.ts";
+import { many } from "./text.ts";
 import { loadWorkload } from "./trace.ts";
 import { atRate, half, head, type Workload } from "./workload.ts";
 
-function main(args: readonly string[]): number {
-  const options = parseOptions(args);
-  if (options === null) {
-    process.stdout.write(HELP);
-    return 0;
-  }
+function main(): void {
+  const options = commandLine(HELP, parseOptions);
   const workload = prepare(options);
   const runs: PlotRun[] = [];
   const rates: { rate: number; summaries: Summary[] }[] = [];
@@ -42,9 +40,9 @@ function main(args: readonly string[]): number {
       if (rate === options.rates[0]) runs.push({ result, summary });
     }
     rates.push({ rate, summaries });
-    const title = `${workload.name}, ${options.servers} servers, ${options.gateways} gateways`;
+    const title = `${workload.name}, ${many(options.servers, "server")}, ${many(options.gateways, "gateway")}`;
     process.stdout.write(`\n${title}, rate ${rate}, seed ${options.seed}\n`);
-    process.stdout.write(`${table(summaries)}\n`);
+    process.stdout.write(`${table(summaries, process.stdout.columns)}\n`);
     for (const { policy, prediction } of summaries) {
       if (prediction) process.stdout.write(`${predictionLine(policy, prediction)}\n`);
     }
@@ -52,7 +50,6 @@ function main(args: readonly string[]): number {
   const report = makeReport(options, workload.name, rates);
   if (options.json) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
   if (options.html) writeFileSync(options.html, htmlPage(report, runs));
-  return 0;
 }
 
 function prepare(options: SimOptions): Workload {
@@ -67,7 +64,7 @@ function readConfig(file: string | undefined): object {
 }
 
 try {
-  process.exitCode = main(process.argv.slice(2));
+  main();
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 2;

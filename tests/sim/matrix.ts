@@ -1,6 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { BASELINES } from "./policies/index.ts";
+import { commandLine, MAX_SEED, number, oneOf, parts, whole } from "../../tools/commandline.ts";
+import {
+  HALVES,
+  LEAST_RATE,
+  MOST_GATEWAYS,
+  MOST_RATE,
+  MOST_SERVERS,
+  policyNames,
+} from "./options.ts";
 import { geometricMeans, PERCENTILES, type Percentile } from "./ratios.ts";
 import { type RunOptions, runPolicy } from "./run.ts";
 import { capacity, userCapacity } from "./saturate.ts";
@@ -153,11 +161,12 @@ function print(cells: readonly Cell[]): void {
   }
 }
 
-function main(): void {
+function readSettings(args: string[]): Settings & { json: string | undefined } {
   const { values } = parseArgs({
+    args,
     options: {
       workloads: { type: "string" },
-      policies: { type: "string" },
+      policies: { type: "string", default: "all" },
       half: { type: "string", default: "second" },
       seeds: { type: "string", default: "2,3" },
       loads: { type: "string", default: "0.65,0.9" },
@@ -167,29 +176,29 @@ function main(): void {
       config: { type: "string" },
       capacity: { type: "string", default: "" },
       json: { type: "string" },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
-  const settings: Settings = {
+  return {
     workloads: workloadNames(values.workloads),
-    policies: values.policies?.split(",") ?? ["warmroute", ...Object.keys(BASELINES)],
-    half: values.half as Settings["half"],
-    seeds: values.seeds.split(",").map(Number),
-    loads: values.loads.split(",").map(Number),
-    gateways: Number(values.gateways),
-    servers: Number(values.servers),
-    requests: Number(values.requests),
+    policies: policyNames("--policies", values.policies),
+    half: oneOf("--half", values.half, HALVES),
+    seeds: parts(values.seeds).map((seed) => whole("--seeds", seed, 0, MAX_SEED)),
+    loads: parts(values.loads).map((load) => number("--loads", load, LEAST_RATE, MOST_RATE)),
+    gateways: whole("--gateways", values.gateways, 1, MOST_GATEWAYS),
+    servers: whole("--servers", values.servers, 1, MOST_SERVERS),
+    requests: whole("--requests", values.requests, 1, 1e9),
     config: readConfig(values.config),
-    capacity: values.capacity.split(",").filter((name) => name !== ""),
+    capacity: policyNames("--capacity", values.capacity),
+    json: values.json,
   };
+}
+
+function main(): void {
+  const { json, ...settings } = commandLine(HELP, readSettings);
   const cells: Cell[] = [];
   const capacities: Record<string, Record<string, number>> = {};
   for (const name of settings.workloads) {
-    const seed = settings.seeds[0] ?? 1;
+    const [seed = 1] = settings.seeds;
     const saturated = saturation(name, settings, runOptions(seed, settings));
     for (const share of settings.loads) {
       process.stderr.write(`${name} at ${share}\n`);
@@ -205,8 +214,8 @@ function main(): void {
     const text = Object.entries(rates).map(([policy, rate]) => `${policy} ${rate.toFixed(2)}`);
     process.stdout.write(`capacity ${name}: ${text.join(", ")}\n`);
   }
-  if (values.json) {
-    writeFileSync(values.json, `${JSON.stringify({ settings, cells, capacities }, null, 2)}\n`);
+  if (json !== undefined) {
+    writeFileSync(json, `${JSON.stringify({ settings, cells, capacities }, null, 2)}\n`);
   }
 }
 

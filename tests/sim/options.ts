@@ -1,8 +1,20 @@
 import { parseArgs } from "node:util";
+import { MAX_SEED, number, oneOf, parts, whole } from "../../tools/commandline.ts";
 import { GENERATOR_NAMES } from "./generators/index.ts";
 import { BASELINES } from "./policies/index.ts";
 import { DEFAULT_SLO, type Slo } from "./summary.ts";
 import type { Outage } from "./world.ts";
+
+/** Which part of a workload is replayed. */
+export const HALVES = ["all", "first", "second"] as const;
+export type Half = (typeof HALVES)[number];
+
+/** Bounds of what programs of the simulator may be asked for: beyond, a run takes days. */
+export const MOST_SERVERS = 1024;
+export const MOST_GATEWAYS = 64;
+export const MOST_WORKERS = 16;
+export const LEAST_RATE = 0.001;
+export const MOST_RATE = 1000;
 
 export interface SimOptions {
   trace: string;
@@ -11,7 +23,7 @@ export interface SimOptions {
   rates: number[];
   seed: number;
   requests: number;
-  half: "all" | "first" | "second";
+  half: Half;
   gateways: number;
   workers: number;
   slo: Slo;
@@ -23,7 +35,8 @@ export interface SimOptions {
   config: string | undefined;
 }
 
-const POLICY_NAMES: readonly string[] = ["warmroute", ...Object.keys(BASELINES)];
+/** warmroute first. */
+export const POLICY_NAMES: readonly string[] = ["warmroute", ...Object.keys(BASELINES)];
 
 export const HELP = `Replays a workload against simulated LLM servers in virtual time, one policy after the other.
 
@@ -51,7 +64,7 @@ export const HELP = `Replays a workload against simulated LLM servers in virtual
 `;
 
 /** @throws RangeError with what is wrong. */
-export function parseOptions(args: readonly string[]): SimOptions | null {
+export function parseOptions(args: readonly string[]): SimOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -64,98 +77,60 @@ export function parseOptions(args: readonly string[]): SimOptions | null {
       half: { type: "string", default: "all" },
       gateways: { type: "string", default: "1" },
       workers: { type: "string", default: "2" },
-      "slo-ttft-ms": { type: "string" },
-      "slo-tpot-ms": { type: "string" },
-      "slo-prefill-factor": { type: "string" },
+      "slo-ttft-ms": { type: "string", default: `${DEFAULT_SLO.ttftMs}` },
+      "slo-tpot-ms": { type: "string", default: `${DEFAULT_SLO.tpotMs}` },
+      "slo-prefill-factor": { type: "string", default: `${DEFAULT_SLO.prefillFactor}` },
       slow: { type: "string", default: "" },
       outage: { type: "string", default: "" },
       config: { type: "string" },
       json: { type: "string" },
       html: { type: "string" },
-      help: { type: "boolean", default: false },
     },
   });
-  if (values.help) return null;
-  const { half } = values;
-  if (half !== "all" && half !== "first" && half !== "second") {
-    throw new RangeError("--half: expected all, first or second");
-  }
-  const generated = values.trace.startsWith("generated:");
+  const isGenerated = values.trace.startsWith("generated:");
+  const requests = values.requests ?? (isGenerated ? "4000" : undefined);
+  const servers = whole("--servers", values.servers, 1, MOST_SERVERS);
   return {
     trace: values.trace,
-    policies: policyNames(values.policy),
-    servers: count("--servers", values.servers),
-    rates: values.rate.split(",").map((text) => positive("--rate", text)),
-    seed: Math.floor(number("--seed", values.seed)),
-    requests: values.requests
-      ? count("--requests", values.requests)
-      : generated
-        ? 4000
-        : Number.POSITIVE_INFINITY,
-    half,
-    gateways: count("--gateways", values.gateways),
-    workers: count("--workers", values.workers),
+    policies: policyNames("--policy", values.policy),
+    servers,
+    rates: parts(values.rate).map((text) => number("--rate", text, LEAST_RATE, MOST_RATE)),
+    seed: whole("--seed", values.seed, 0, MAX_SEED),
+    requests:
+      requests === undefined ? Number.POSITIVE_INFINITY : whole("--requests", requests, 1, 1e9),
+    half: oneOf("--half", values.half, HALVES),
+    gateways: whole("--gateways", values.gateways, 1, MOST_GATEWAYS),
+    workers: whole("--workers", values.workers, 1, MOST_WORKERS),
     slo: {
-      ttftMs: positive("--slo-ttft-ms", values["slo-ttft-ms"] ?? `${DEFAULT_SLO.ttftMs}`),
-      tpotMs: positive("--slo-tpot-ms", values["slo-tpot-ms"] ?? `${DEFAULT_SLO.tpotMs}`),
-      prefillFactor: number(
-        "--slo-prefill-factor",
-        values["slo-prefill-factor"] ?? `${DEFAULT_SLO.prefillFactor}`,
-      ),
+      ttftMs: number("--slo-ttft-ms", values["slo-ttft-ms"], 1, 1e9),
+      tpotMs: number("--slo-tpot-ms", values["slo-tpot-ms"], 1, 1e9),
+      prefillFactor: number("--slo-prefill-factor", values["slo-prefill-factor"], 0, 1e9),
     },
-    slow: new Map(
-      parts(values.slow).map((part) => {
-        const [server = "", factor = ""] = part.split(":");
-        return [Math.floor(number("--slow", server)), positive("--slow", factor)];
-      }),
-    ),
-    outages: parts(values.outage).map((part) => {
-      const [server = "", from = "", to = ""] = part.split(/[:-]/);
-      return {
-        server: Math.floor(number("--outage", server)),
-        from: number("--outage", from),
-        to: number("--outage", to),
-      };
-    }),
+    slow: new Map(parts(values.slow).map((part) => slow(part, servers))),
+    outages: parts(values.outage).map((part) => outage(part, servers)),
     json: values.json,
     html: values.html,
     config: values.config,
   };
 }
 
-function policyNames(list: string): string[] {
-  if (list === "all") return [...POLICY_NAMES];
-  const names = parts(list);
-  for (const name of names) {
-    if (!POLICY_NAMES.includes(name)) {
-      throw new RangeError(`--policy ${name}: expected some of ${POLICY_NAMES.join(", ")}`);
-    }
-  }
-  return names;
+/** `I:F`: server I is F times slower. */
+function slow(text: string, servers: number): [server: number, factor: number] {
+  const [server = "", factor = ""] = text.split(":");
+  return [whole("--slow", server, 0, servers - 1), number("--slow", factor, 0.001, 1e6)];
 }
 
-function parts(list: string): string[] {
-  return list.split(",").filter((part) => part !== "");
+/** `I:A-B`: server I is dead from share A to share B of the run. */
+function outage(text: string, servers: number): Outage {
+  const [server = "", from = "", to = ""] = text.split(/[:-]/);
+  return {
+    server: whole("--outage", server, 0, servers - 1),
+    from: number("--outage", from, 0, 1),
+    to: number("--outage", to, 0, 1),
+  };
 }
 
-function number(name: string, text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) {
-    throw new RangeError(`${name}: expected a number, got ${text}`);
-  }
-  return value;
-}
-
-function positive(name: string, text: string): number {
-  const value = number(name, text);
-  if (value <= 0) throw new RangeError(`${name}: expected more than 0, got ${text}`);
-  return value;
-}
-
-function count(name: string, text: string): number {
-  const value = number(name, text);
-  if (value < 1 || !Number.isInteger(value)) {
-    throw new RangeError(`${name}: expected a whole number from 1 on, got ${text}`);
-  }
-  return value;
+/** Names of policies, or `all`. @throws RangeError with the one that isn't there. */
+export function policyNames(name: string, list: string): string[] {
+  return list === "all" ? [...POLICY_NAMES] : parts(list).map((p) => oneOf(name, p, POLICY_NAMES));
 }

@@ -1,6 +1,7 @@
 /** What the comparisons over many workloads have in common: which, how much of each, and at what rate servers are saturated. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Half } from "./options.ts";
 import type { RunOptions } from "./run.ts";
 import { capacity } from "./saturate.ts";
 import { DEFAULT_SLO } from "./summary.ts";
@@ -24,7 +25,7 @@ const SATURATION_FILE = fileURLToPath(new URL("../../build/saturation.json", imp
 /** What is taken of a workload. */
 export interface Part {
   /** Of traces; generators take the seeds instead. */
-  half: "first" | "second" | "all";
+  half: Half;
   /** How many a generator makes. */
   requests: number;
 }

@@ -1,7 +1,9 @@
 import type { Summary } from "./summary.ts";
 
-/** Columns with the heading that they share, if any, and their own. */
-const COLUMNS: readonly [group: string, title: string, cell: (summary: Summary) => string][] = [
+/** A column with the heading that it shares, if any, and its own. */
+type Column = [group: string, title: string, cell: (summary: Summary) => string];
+
+const COLUMNS: readonly Column[] = [
   ["", "policy", (s) => s.policy],
   ["", "requests", (s) => `${s.requests}`],
   ["TTFT ms", "p50", (s) => ms(s.ttft_ms.p50)],
@@ -14,27 +16,41 @@ const COLUMNS: readonly [group: string, title: string, cell: (summary: Summary) 
   ["busiest", "÷ mean", (s) => s.busiest_over_mean.toFixed(2)],
   ["within", "SLO", (s) => percent(s.goodput_share)],
   ["good", "per s", (s) => s.goodput_per_s.toFixed(2)],
-  ["re-", "jected", (s) => `${s.rejected}`],
-  ["", "failed", (s) => `${s.failed}`],
+  ["not", "served", (s) => `${s.rejected + s.failed}`],
   ["took", "s", (s) => s.wall_s.toFixed(1)],
 ];
 
-/** A table for the terminal, one line per policy under two of headings. */
-export function table(summaries: readonly Summary[]): string {
+/** What a narrow terminal goes without: the first of them first, by their headings. */
+const SPARE = ["took s", "good per s", "e2e ms p50", " requests"];
+
+/**
+ * A table for the terminal, one line per policy under two of headings.
+ * @param width columns of the terminal; unlimited where there is none
+ */
+export function table(summaries: readonly Summary[], width = Number.POSITIVE_INFINITY): string {
+  let spared = 0;
+  let lines = linesOf(summaries, COLUMNS);
+  while (spared < SPARE.length && Math.max(...lines.map((line) => line.length)) > width) {
+    const gone = SPARE.slice(0, ++spared);
+    const kept = COLUMNS.filter(([group, title]) => !gone.includes(`${group} ${title}`));
+    lines = linesOf(summaries, kept);
+  }
+  return lines.join("\n");
+}
+
+function linesOf(summaries: readonly Summary[], columns: readonly Column[]): string[] {
   const rows = [
-    COLUMNS.map(([group]) => group),
-    COLUMNS.map(([, title]) => title),
-    ...summaries.map((summary) => COLUMNS.map(([, , cell]) => cell(summary))),
+    columns.map(([group]) => group),
+    columns.map(([, title]) => title),
+    ...summaries.map((summary) => columns.map(([, , cell]) => cell(summary))),
   ];
-  const widths = COLUMNS.map((_, i) => Math.max(...rows.map((row) => (row[i] as string).length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const widths = columns.map((_, i) => Math.max(...rows.map((row) => (row[i] as string).length)));
+  return rows.map((row) =>
+    row
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 function ms(value: number): string {

@@ -2,7 +2,9 @@
  * `npm run soak`: real Envoy for long, or with very many streams. Fails when memory grows, when it
  * gets slower, or when a request fails.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { commandLine, number, whole } from "../../tools/commandline.ts";
 import { buildIfStale } from "../../tools/compile.ts";
 import { type EnvoyProcess, startEnvoy } from "../../tools/envoy/process.ts";
 import { withoutAccessLog } from "../bench/edit.ts";
@@ -26,26 +28,24 @@ const GROWTH = 0.05;
 const SLOWER = 0.3;
 const MIB = 1024 * 1024;
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "20" },
-    body: { type: "string", default: "1000" },
-    streams: { type: "string" },
-    help: { type: "boolean", default: false },
-  },
+const options = commandLine(HELP, (args) => {
+  const { values } = parseArgs({
+    args,
+    options: {
+      minutes: { type: "string", default: "20" },
+      body: { type: "string", default: "1000" },
+      streams: { type: "string", default: "0" },
+    },
+  });
+  return {
+    minutes: number("--minutes", values.minutes, 0.1, 100_000),
+    bytes: whole("--body", values.body, 1, 1 << 30),
+    streams: whole("--streams", values.streams, 0, 1_000_000),
+  };
 });
-if (values.help) {
-  console.log(HELP);
-  process.exit(0);
-}
-for (const [name, value] of Object.entries(values)) {
-  if (typeof value !== "string" || Number(value) > 0) continue;
-  console.error(`--${name}: expected a number above 0, got "${value}"`);
-  process.exit(2);
-}
 const built = buildIfStale();
 if (!built.ok) throw new Error(built.message);
-process.exit((await (values.streams ? streams(Number(values.streams)) : prompts())) ? 0 : 1);
+process.exit((await (options.streams > 0 ? streams(options.streams) : prompts())) ? 0 : 1);
 
 async function settled(envoy: EnvoyProcess): Promise<boolean> {
   for (let waited = 0; waited < 100; waited++) {
@@ -53,7 +53,7 @@ async function settled(envoy: EnvoyProcess): Promise<boolean> {
     if (stats.sum("warmroute_in_flight") === 0 && stats.sum("warmroute_queue_length") === 0) {
       return true;
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
   }
   return false;
 }
@@ -62,7 +62,7 @@ async function settled(envoy: EnvoyProcess): Promise<boolean> {
 async function prompts(): Promise<boolean> {
   const missing = loadGeneratorMissing();
   if (missing !== undefined) throw new Error(missing);
-  const bytes = Number(values.body);
+  const { bytes, minutes } = options;
   const backend = await startBackend(3);
   const envoy = await startEnvoy({
     hosts: backend.hosts,
@@ -74,7 +74,7 @@ async function prompts(): Promise<boolean> {
   let failed = 0;
   console.log(" seconds   requests   /s  p50 ms  p99 ms  CPU µs  resident MiB  table entries");
   try {
-    const rounds = Math.ceil((Number(values.minutes) * 60) / SAMPLE_SECONDS);
+    const rounds = Math.ceil((minutes * 60) / SAMPLE_SECONDS);
     for (let round = 1; round <= rounds; round++) {
       const cpuMs = envoy.cpuMs();
       const load = await postDistinct(envoy.port, {
@@ -153,14 +153,14 @@ async function streams(count: number): Promise<boolean> {
     const clients = await openStreams(envoy.port, count);
     const open = servers.map((server) => server.open());
     const seconds = (Date.now() - started) / 1000;
-    await new Promise((resolve) => setTimeout(resolve, 6000));
+    await sleep(6000);
     const bytes = (envoy.residentBytes() - before) / count;
     perStream.push(bytes);
     const inFlight = wasm === false ? Number.NaN : (await envoy.stats()).sum("warmroute_in_flight");
     for (const server of servers) server.end();
     const end = Date.now() + 30_000;
     while (clients.ended() < count && Date.now() < end) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await sleep(100);
     }
     const inFlightZero = wasm === false || (await settled(envoy));
     console.log(

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePorts } from "../envoy/ports.ts";
+import { cacheFolder } from "../pip.ts";
 import { tethered } from "../tether.ts";
 
 /** Where `.ci/run` unpacks Debian's package. */
-const CACHE = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-const UNPACKED = join(CACHE, "warmroute", "prometheus", "usr", "bin");
+const UNPACKED = join(cacheFolder(), "prometheus", "usr", "bin");
 
 /** A program of Prometheus, `prometheus` or `promtool`: in $PROMETHEUS_BIN, on the PATH, or unpacked; undefined where there is none. */
 export function findPrometheus(program: "prometheus" | "promtool"): string | undefined {
@@ -17,7 +18,7 @@ export function findPrometheus(program: "prometheus" | "promtool"): string | und
     .find((path) => existsSync(path));
 }
 
-export const MISSING = "no promtool: install Prometheus, or set PROMETHEUS_BIN to its folder";
+export const MISSING = "no Prometheus: install it, or set PROMETHEUS_BIN to its folder";
 
 /** How long Prometheus may take to answer, in milliseconds. */
 const READY_TIMEOUT_MS = 20_000;
@@ -71,7 +72,7 @@ export class Prometheus {
         await prometheus.stop();
         throw new Error(`Prometheus does not start:\n${prometheus.#log.slice(-2000)}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Stats } from "../envoy/stats.ts";
 import type { ClusterStatuses, ConfigDump } from "./dump.ts";
 
@@ -31,7 +32,7 @@ export async function snapshot(admin: string, watchMs: number): Promise<Snapshot
   const started = performance.now();
   const dump = JSON.parse(await get(admin, "/config_dump?include_eds")) as ConfigDump;
   const clusters = JSON.parse(await get(admin, "/clusters?format=json")) as ClusterStatuses;
-  await new Promise((resolve) => setTimeout(resolve, watchMs));
+  await sleep(watchMs);
   const watchedMs = performance.now() - started;
   const after = await statistics(admin);
   return { version, state: info.state ?? "", dump, clusters, before, after, watchedMs };

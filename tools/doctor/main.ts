@@ -1,5 +1,6 @@
 /** `npm run doctor`: checks a running Envoy with warmroute and says what to do. */
 import { parseArgs } from "node:util";
+import { commandLine, number } from "../commandline.ts";
 import { bold, dim, green, orange, padEnd, red, wrap } from "../start/terminal.ts";
 import { examine } from "./examine.ts";
 import type { Finding } from "./finding.ts";
@@ -31,36 +32,25 @@ function table(findings: Finding[], columns: number): string[] {
   });
 }
 
-let options: { admin: string; seconds: string; json: boolean };
-try {
+const { admin, seconds, json } = commandLine(USAGE, (args) => {
   const { values } = parseArgs({
+    args,
     options: {
       admin: { type: "string", default: "http://127.0.0.1:9901" },
       seconds: { type: "string", default: "3" },
       json: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h" },
     },
   });
-  if (values.help) {
-    console.log(USAGE);
-    process.exit(0);
-  }
   if (!/^https?:\/\//.test(values.admin)) {
-    throw new Error(`--admin: expected http://address:port, got "${values.admin}"`);
+    throw new RangeError(`--admin: expected http://address:port, got "${values.admin}"`);
   }
-  if (!(Number(values.seconds) >= 0 && Number(values.seconds) <= 3600)) {
-    throw new Error(`--seconds: expected 0..3600, got "${values.seconds}"`);
-  }
-  options = values;
-} catch (error) {
-  console.error(`${(error as Error).message}\n\n${USAGE}`);
-  process.exit(2);
-}
+  return { ...values, seconds: number("--seconds", values.seconds, 0, 3600) };
+});
 
 try {
-  const findings = await examine(options.admin, Number(options.seconds) * 1000);
+  const findings = await examine(admin, seconds * 1000);
   const many = (level: string) => findings.filter((finding) => finding.level === level).length;
-  if (options.json) console.log(JSON.stringify(findings, null, 2));
+  if (json) console.log(JSON.stringify(findings, null, 2));
   else {
     console.log(`\n${table(findings, process.stdout.columns ?? 100).join("\n")}\n`);
     console.log(`  ${many("ok")} ok, ${many("warn")} warnings, ${many("fail")} failures\n`);

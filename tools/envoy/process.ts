@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { tethered } from "../tether.ts";
 import { type EnvoyCommand, findEnvoy } from "./find.ts";
 import { freePorts } from "./ports.ts";
@@ -152,7 +153,7 @@ export class EnvoyProcess {
       const answer = await fetch(`http://127.0.0.1:${this.adminPort}/ready`).catch(() => null);
       if (answer?.status === 200) return;
       if (Date.now() > deadline) throw new Error(`Envoy is not ready:\n${this.log().slice(-4000)}`);
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await sleep(30);
     }
   }
 
@@ -171,7 +172,7 @@ export class EnvoyProcess {
         .split("\n")
         .filter(Boolean);
       if (lines.length >= wait || waitedMs > 20_000) return lines.map((line) => JSON.parse(line));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await sleep(50);
     }
   }
 

@@ -1,4 +1,10 @@
-import { Agent, request as httpRequest } from "node:http";
+import {
+  Agent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Conversation } from "./traffic.ts";
 
 /** One answered, or failed, request. */
@@ -22,6 +28,14 @@ export interface Outcome {
 export interface Target {
   host: string;
   port: number;
+}
+
+/** How requests of one run get there. */
+interface Way {
+  target: Target;
+  agent: Agent;
+  startMs: number;
+  stop: AbortSignal;
 }
 
 /** What a fleet's traffic has come to so far. */
@@ -57,7 +71,8 @@ export async function drive(
         history.push({ role: "user", content: user });
         progress.inFlight++;
         const target = targets[(first + i) % targets.length] as Target;
-        const { outcome, text } = await ask(target, agent, history, maxTokens, startMs, stop);
+        const way = { target, agent, startMs, stop };
+        const { outcome, text } = await ask(way, history, maxTokens);
         progress.inFlight--;
         if (stop.aborted) return;
         progress.outcomes.push({ ...outcome, turn: i + 1 });
@@ -68,27 +83,16 @@ export async function drive(
   agent.destroy();
 }
 
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  if (ms <= 0 || stop.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    stop.addEventListener("abort", done);
-    function done(): void {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", done);
-      resolve();
-    }
-  });
+/** Waits, or until `stop`. */
+async function pause(ms: number, stop: AbortSignal): Promise<void> {
+  if (ms > 0) await sleep(ms, undefined, { signal: stop }).catch(() => {});
 }
 
 /** One streamed chat completion. Never fails: what went wrong is in the outcome. */
-function ask(
-  target: Target,
-  agent: Agent,
+async function ask(
+  { target, agent, startMs, stop }: Way,
   messages: Message[],
   maxTokens: number,
-  startMs: number,
-  stop: AbortSignal,
 ): Promise<{ outcome: Outcome; text: string }> {
   const started = performance.now();
   const outcome: Outcome = {
@@ -102,46 +106,49 @@ function ask(
     cachedTokens: 0,
     outputTokens: 0,
   };
-  const body = JSON.stringify({
+  const body = {
     model: "test-model",
     messages,
     max_tokens: maxTokens,
     stream: true,
     stream_options: { include_usage: true },
-  });
-  return new Promise((resolve) => {
-    let text = "";
-    const end = () => {
-      outcome.totalMs = performance.now() - started;
-      resolve({ outcome, text });
+  };
+  let text = "";
+  try {
+    const response = await post(JSON.stringify(body), { ...target, agent, signal: stop });
+    outcome.server = String(response.headers["x-served-by"] ?? "");
+    for await (const line of linesOf(response)) text += readEvent(line, outcome, started);
+    outcome.ok = response.statusCode === 200 && !Number.isNaN(outcome.ttftMs);
+  } catch {
+    // Refused, cut off or stopped: `ok` stays false.
+  }
+  outcome.totalMs = performance.now() - started;
+  return { outcome, text };
+}
+
+/** Resolves to the answer as soon as its headers are there. */
+function post(body: string, to: RequestOptions): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
     };
-    const request = httpRequest({
-      ...target,
-      path: "/v1/chat/completions",
-      method: "POST",
-      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
-      agent,
-      signal: stop,
-    });
-    request.on("error", end);
-    request.on("response", (response) => {
-      outcome.server = String(response.headers["x-served-by"] ?? "");
-      let rest = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        rest += chunk;
-        const lines = rest.split("\n");
-        rest = lines.pop() ?? "";
-        for (const line of lines) text += readEvent(line, outcome, started);
-      });
-      response.on("error", end);
-      response.on("end", () => {
-        outcome.ok = response.statusCode === 200 && !Number.isNaN(outcome.ttftMs);
-        end();
-      });
-    });
-    request.end(body);
+    httpRequest({ ...to, path: "/v1/chat/completions", method: "POST", headers })
+      .on("response", resolve)
+      .on("error", reject)
+      .end(body);
   });
+}
+
+/** Whole lines, each as soon as it is there. */
+async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
+  let rest = "";
+  response.setEncoding("utf8");
+  for await (const chunk of response as AsyncIterable<string>) {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
 }
 
 /** Takes in one line of the event stream; returns the text it adds to the answer. */

@@ -11,7 +11,7 @@ export interface StartedFleet {
   stop(): Promise<void>;
 }
 
-/** How long the servers may take to listen, in milliseconds. */
+/** How long a program may take to listen, in milliseconds. */
 const LISTEN_TIMEOUT_MS = 90_000;
 
 /** Tokens per streamed event: fewer events leave the machine to Envoy. */
@@ -72,9 +72,12 @@ export function startListening(args: string[]): Promise<ListeningProgram> {
     };
     child.stdout.on("data", take);
     child.stderr.on("data", take);
-    child.once("exit", () => reject(new Error(`The LLM servers ended:\n${output}`)));
+    child.once("exit", () => reject(new Error(`${args[0]} ended before it listened:\n${output}`)));
     const late = setTimeout(
-      () => reject(new Error(`The LLM servers do not listen:\n${output}`)),
+      () =>
+        reject(
+          new Error(`${args[0]} does not listen after ${LISTEN_TIMEOUT_MS / 1000} s:\n${output}`),
+        ),
       LISTEN_TIMEOUT_MS,
     );
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { operators, STATUS_PATH } from "../envoy/operators.ts";
 import { freePorts } from "../envoy/ports.ts";
 import { type EnvoyProcess, startEnvoy } from "../envoy/process.ts";
@@ -57,13 +58,8 @@ async function watch(
     const stats = await envoy.stats();
     if (isTerminal) screen.draw(statsView(stats));
     else console.log(statsView(stats).join("\n"));
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, isTerminal ? VIEW_MS : LINE_MS);
-      stopped.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    const pauseMs = isTerminal ? VIEW_MS : LINE_MS;
+    await sleep(pauseMs, undefined, { signal: stopped }).catch(() => {});
   }
 }
 

@@ -1,14 +1,22 @@
-/**
- * `node --import tsx tools/start/load.ts --url http://HOST:PORT`: asks a gateway the conversations of
- * `npm start`, without end, until SIGINT or SIGTERM, and tells each ten seconds how it goes. With several
- * `--url`s a conversation's turns go to them one after the other.
- */
+/** The conversations of `npm start` for a gateway that is there already: what the Compose example's traffic is. */
 import { setMaxListeners } from "node:events";
 import { parseArgs } from "node:util";
+import { commandLine, MAX_SEED, number, whole } from "../commandline.ts";
 import { drive, type Progress, type Target } from "./drive.ts";
 import { figuresOf } from "./figures.ts";
 import { planTraffic } from "./traffic.ts";
 import { milliseconds, percent } from "./view.ts";
+
+const USAGE = `node --import tsx tools/start/load.ts [options]
+
+Asks a gateway the conversations of npm start, without end, until SIGINT or SIGTERM, and tells each ten
+seconds how it goes.
+
+  --url http://HOST:PORT   (http://127.0.0.1:8080); with several, a conversation's turns go to them one
+                           after the other
+  --rate X                 requests per second, on average (10)
+  --seed N                 (1)
+`;
 
 /** The traffic is planned for so long; then the next plan, with the next seed, follows. */
 const PLAN_SECONDS = 120;
@@ -37,26 +45,27 @@ for (let seed = firstSeed; !stopped.signal.aborted; seed++) {
 clearInterval(line);
 
 function readOptions(): { targets: Target[]; rate: number; firstSeed: number } {
-  const { values } = parseArgs({
-    options: {
-      url: { type: "string", multiple: true, default: ["http://127.0.0.1:8080"] },
-      rate: { type: "string", default: "10" },
-      seed: { type: "string", default: "1" },
-    },
+  return commandLine(USAGE, (args) => {
+    const { values } = parseArgs({
+      args,
+      options: {
+        url: { type: "string", multiple: true, default: ["http://127.0.0.1:8080"] },
+        rate: { type: "string", default: "10" },
+        seed: { type: "string", default: "1" },
+      },
+    });
+    return {
+      targets: values.url.map(target),
+      rate: number("--rate", values.rate, 0.1, 1000),
+      firstSeed: whole("--seed", values.seed, 0, MAX_SEED),
+    };
   });
-  const targets = values.url.map((text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (url?.protocol !== "http:") fail(`--url: expected http://host:port, got "${text}"`);
-    return { host: url.hostname, port: Number(url.port || 80) };
-  });
-  const rate = Number(values.rate);
-  if (!(rate > 0 && rate <= 1000)) fail(`--rate: expected 0 < rate <= 1000, got "${values.rate}"`);
-  const firstSeed = Number(values.seed);
-  if (!Number.isInteger(firstSeed)) fail(`--seed: expected an integer, got "${values.seed}"`);
-  return { targets, rate, firstSeed };
 }
 
-function fail(message: string): never {
-  console.error(message);
-  process.exit(2);
+function target(text: string): Target {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "http:") {
+    throw new RangeError(`--url: expected http://host:port, got "${text}"`);
+  }
+  return { host: url.hostname, port: Number(url.port || 80) };
 }

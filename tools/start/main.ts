@@ -6,7 +6,7 @@ import { compare } from "./compare.ts";
 import { front } from "./front.ts";
 import { readOptions } from "./options.ts";
 
-const options = readOptions(process.argv.slice(2));
+const options = readOptions();
 const stopped = new AbortController();
 // Each pending request listens for the end.
 setMaxListeners(0, stopped.signal);

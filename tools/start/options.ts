@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
+import { commandLine, MAX_SEED, number, whole } from "../commandline.ts";
 
-export const USAGE = `npm start -- [options]
+const USAGE = `npm start -- [options]
 
 Two fleets of four embedded LLM servers get the same traffic: one behind Envoy's round robin, one
 behind warmroute.
@@ -27,56 +28,39 @@ export interface Options {
 }
 
 /** Reads the command line; ends the program with a word when it makes no sense. */
-export function readOptions(args: string[]): Options {
-  try {
+export function readOptions(): Options {
+  return commandLine(USAGE, (args) => {
     const { values } = parseArgs({
       args,
       options: {
         seconds: { type: "string" },
-        rate: { type: "string" },
-        seed: { type: "string" },
+        rate: { type: "string", default: "20" },
+        seed: { type: "string", default: "1" },
         port: { type: "string" },
         "admin-port": { type: "string" },
         hosts: { type: "string" },
-        help: { type: "boolean", short: "h" },
       },
     });
-    if (values.help) {
-      console.log(USAGE);
-      process.exit(0);
-    }
+    const { seconds } = values;
     return {
-      seconds: number("--seconds", values.seconds, 1, 86_400),
-      rate: number("--rate", values.rate, 0.1, 200) ?? 20,
-      seed: number("--seed", values.seed, 0, 2 ** 32 - 1) ?? 1,
-      port: number("--port", values.port, 1, 65_535),
-      adminPort: number("--admin-port", values["admin-port"], 1, 65_535),
+      seconds: seconds === undefined ? undefined : number("--seconds", seconds, 1, 86_400),
+      rate: number("--rate", values.rate, 0.1, 200),
+      seed: whole("--seed", values.seed, 0, MAX_SEED),
+      port: port("--port", values.port),
+      adminPort: port("--admin-port", values["admin-port"]),
       hosts: values.hosts?.split(",").map(host),
     };
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${USAGE}`);
-    process.exit(2);
-  }
+  });
 }
 
-function number(
-  name: string,
-  text: string | undefined,
-  min: number,
-  max: number,
-): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (text.trim() === "" || !(value >= min && value <= max)) {
-    throw new Error(`${name}: expected ${min}..${max}, got "${text}"`);
-  }
-  return value;
+function port(name: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : whole(name, text, 1, 65_535);
 }
 
 function host(text: string): string {
   const trimmed = text.trim();
   if (!/^(\[[0-9a-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(trimmed)) {
-    throw new Error(`--hosts: expected address:port, got "${text}"`);
+    throw new RangeError(`--hosts: expected address:port, got "${text}"`);
   }
   return trimmed;
 }

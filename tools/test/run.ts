@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { ROOT } from "../paths.ts";
 import type { TestFile } from "./files.ts";
+import { failuresOf } from "./tap.ts";
 
 /** How long one file, or all unit specs, may take. */
 const FILE_TIMEOUT_MS = 600_000;
@@ -17,9 +18,6 @@ export interface FileResult {
   /** What to show when something failed. */
   output: string;
 }
-
-/** Of one failed test, this much is shown. */
-const BLOCK_CHARS = 2500;
 
 // as-pect colours its output whatever it is told.
 const COLOURS = /\x1b\[[0-9;]*m/g;
@@ -81,15 +79,6 @@ export async function runFile({ path }: TestFile): Promise<FileResult> {
   const reasons = [...output.matchAll(/# (?:SKIP|TODO) (.+)$/gm)].map(([, reason = ""]) => reason);
   const unique = [...new Set(reasons)];
   return { name: path, passed, failed, skipped, reasons: unique, ms, output: shown };
-}
-
-/** The failed tests of a TAP output with their errors, and what the file printed around them. */
-function failuresOf(tap: string): string {
-  const blocks = tap.match(/^( *)not ok .*(?:\n\1 {2}---\n[\s\S]*?\n\1 {2}\.\.\.)?/gm) ?? [];
-  return blocks
-    .map((block) => block.slice(0, BLOCK_CHARS))
-    .join("\n")
-    .slice(0, 12_000);
 }
 
 /** Runs the AssemblyScript specs in one process. */
