@@ -1,9 +1,18 @@
+import { POLICY_NAMES } from "./options.ts";
 import type { RunResult } from "./outcome.ts";
-import { type Line, lineChart, PLOT_STYLE, shadeChart, shadeColor } from "./plot.ts";
+import {
+  type Line,
+  type Look,
+  lineChart,
+  lookOf,
+  PLOT_STYLE,
+  SHADES_GRADIENT,
+  shadeChart,
+} from "./plot.ts";
 import type { Report } from "./report.ts";
 import { type Summary, ttftMs } from "./summary.ts";
 import { summaryTable } from "./tablehtml.ts";
-import { many } from "./text.ts";
+import { escapeHtml, many } from "./text.ts";
 
 /** One policy's run with its figures, for the plots. */
 export interface PlotRun {
@@ -12,20 +21,24 @@ export interface PlotRun {
 }
 
 const STYLE = `
+:root { color-scheme: light dark; --ink: #1c2530; --ground: #fff; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ee; --ground: #14181d; } }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 940px; padding: 0 1rem;
-  color: #1c2530; background: #fff; }
+  color: var(--ink); background: var(--ground); }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .2rem; }
-h3 { font-size: .95rem; margin: .8rem 0 0; } p { margin: .2rem 0 .8rem; color: #55606d; }
+h3 { font-size: .95rem; margin: .8rem 0 0; } p { margin: .2rem 0 .8rem; color: var(--quiet); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .3rem .5rem; border-bottom: 1px solid #dde3ea;
+th, td { text-align: right; padding: .3rem .5rem; border-bottom: 1px solid var(--rule);
   white-space: nowrap; }
-th { font-weight: 600; color: #55606d; } th.group { text-align: center; border-bottom: 0; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
+th { font-weight: 600; color: var(--quiet); } th.group { text-align: center; }
+tr:first-child th { border-bottom: 0; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--ground); }
 td.best { font-weight: 700; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .4rem 0; }
-.key { display: inline-block; width: 1.4em; height: .3em; margin-right: .4em;
+.key { display: inline-block; width: 1.5em; border-top: .25em solid; margin-right: .4em;
   vertical-align: middle; }
+.dashed { border-top-style: dashed; }
 .bars { display: grid; grid-template-columns: max-content 1fr; gap: .3rem .8rem;
   align-items: center; }
 .bar { height: 1.1em; display: inline-block; vertical-align: middle; margin-right: .5em; }
@@ -33,19 +46,8 @@ td.best { font-weight: 700; }
 @media (max-width: 640px) { body { margin-top: 1rem; } th, td { padding: .3rem .4rem; } }
 `;
 
-const COLORS = [
-  "#d9480f",
-  "#1971c2",
-  "#2b8a3e",
-  "#862e9c",
-  "#e6a700",
-  "#0b7285",
-  "#c2255c",
-  "#5f3dc4",
-  "#74b816",
-  "#868e96",
-  "#212529",
-];
+/** A policy looks the same on every page. */
+const look = (policy: string): Look => lookOf(POLICY_NAMES.indexOf(policy));
 
 /** Bars leave room for their figure. */
 const LONGEST_BAR_PERCENT = 78;
@@ -54,8 +56,7 @@ const COLUMNS_OF_SHADES = 110;
 /** A page that stands alone: no scripts, no network. */
 export function htmlPage(report: Report, runs: readonly PlotRun[]): string {
   const names = Object.keys(report.policies);
-  const color = (name: string): string => COLORS[names.indexOf(name) % COLORS.length] as string;
-  const legend = legendOf(names, color);
+  const legend = legendOf(names);
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
   const title = escapeHtml(report.workload);
   const body = [
@@ -67,7 +68,7 @@ export function htmlPage(report: Report, runs: readonly PlotRun[]): string {
         "where a line crosses 50, 90 and 99 % are the p50, p90 and p99 of the table.",
       legend +
         lineChart(
-          runs.map((run) => ttftLine(run, color(run.summary.policy))),
+          runs.map(ttftLine),
           { label: "time to first token (logarithmic)", log: true, show: duration },
           {
             label: "share of requests",
@@ -82,13 +83,13 @@ export function htmlPage(report: Report, runs: readonly PlotRun[]): string {
       "Prompt tokens found in a cache",
       "Of all prompt tokens, those that the servers did not have to compute again. " +
         "More is better.",
-      cachedBars(runs, color),
+      cachedBars(runs),
     ),
     report.rates.length > 1
       ? section(
           "Goodput against rate",
           "Share of requests within the goals as more arrive. Higher is better.",
-          legend + goodputChart(report, color, percent),
+          legend + goodputChart(report, percent),
         )
       : "",
     loadSection(runs),
@@ -116,15 +117,16 @@ function section(title: string, text: string, content: string): string {
   return `<h2>${title}</h2><p>${text}</p>${content}`;
 }
 
-function legendOf(names: readonly string[], color: (name: string) => string): string {
-  const keys = names.map(
-    (name) =>
-      `<span><i class="key" style="background:${color(name)}"></i>${escapeHtml(name)}</span>`,
-  );
+function legendOf(names: readonly string[]): string {
+  const keys = names.map((name) => {
+    const { color, isDashed } = look(name);
+    const key = `<i class="key${isDashed ? " dashed" : ""}" style="border-color:${color}"></i>`;
+    return `<span>${key}${escapeHtml(name)}</span>`;
+  });
   return `<div class="legend">${keys.join("")}</div>`;
 }
 
-function ttftLine({ result, summary }: PlotRun, color: string): Line {
+function ttftLine({ result, summary }: PlotRun): Line {
   const sorted = result.outcomes
     .filter((outcome) => outcome.state === "done")
     .map(ttftMs)
@@ -135,29 +137,25 @@ function ttftLine({ result, summary }: PlotRun, color: string): Line {
     const value = sorted[at];
     if (value !== undefined) points.push([Math.max(1, value), i / 400]);
   }
-  return { name: summary.policy, color, points };
+  return { name: summary.policy, look: look(summary.policy), points };
 }
 
-function cachedBars(runs: readonly PlotRun[], color: (name: string) => string): string {
+function cachedBars(runs: readonly PlotRun[]): string {
   const bars = runs.map(({ summary: { policy, cached_token_share: share } }) => {
     const width = (share * LONGEST_BAR_PERCENT).toFixed(1);
     return (
       `<span>${escapeHtml(policy)}</span><span>` +
-      `<i class="bar" style="width:${width}%;background:${color(policy)}"></i>` +
+      `<i class="bar" style="width:${width}%;background:${look(policy).color}"></i>` +
       `${(100 * share).toFixed(1)} %</span>`
     );
   });
   return `<div class="bars">${bars.join("")}</div>`;
 }
 
-function goodputChart(
-  report: Report,
-  color: (name: string) => string,
-  percent: (share: number) => string,
-): string {
+function goodputChart(report: Report, percent: (share: number) => string): string {
   const lines = Object.keys(report.policies).map((name) => ({
     name,
-    color: color(name),
+    look: look(name),
     points: report.rates
       .map(({ rate, policies }): [number, number] => [rate, policies[name]?.goodput_share ?? 0])
       .sort(([a], [b]) => a - b),
@@ -173,15 +171,14 @@ function goodputChart(
 function loadSection(runs: readonly PlotRun[]): string {
   const charts = runs.map(({ result, summary }) => ({ result, summary, rows: loadRows(result) }));
   const top = Math.max(1, ...charts.flatMap(({ rows }) => rows.flat().filter(Number.isFinite)));
-  const shades = Array.from({ length: 5 }, (_unused, i) => shadeColor(i / 4)).join(",");
   const scale =
     `<div class="legend"><span>0<i class="shades" ` +
-    `style="background:linear-gradient(to right,#fff,${shades})"></i>${Math.round(top)} requests, ` +
+    `style="background:${SHADES_GRADIENT}"></i>${Math.round(top)} requests, ` +
     "running and waiting</span></div>";
   const parts = charts.map(({ result, summary, rows }) => {
     const endSeconds = Math.max(1, (result.loads.at(-1)?.atMs ?? 0) / 1000);
     const chart = shadeChart(
-      { rows, top, rowName: (row) => `${row + 1}` },
+      { label: "requests at each server", rows, top, rowName: (row) => `${row + 1}` },
       { label: "seconds", from: 0, to: endSeconds, show: (seconds) => `${Math.round(seconds)}` },
     );
     return `<h3>${escapeHtml(summary.policy)}</h3>${chart}`;
@@ -214,8 +211,4 @@ function loadRows({ loads, servers }: RunResult): number[][] {
 /** `250 ms`, `2 s`. */
 function duration(ms: number): string {
   return ms < 1000 ? `${Number(ms.toPrecision(3))} ms` : `${Number((ms / 1000).toPrecision(3))} s`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

@@ -1,8 +1,18 @@
+import { escapeHtml } from "./text.ts";
+
 /** One line of a chart. */
 export interface Line {
+  /** Shown where the pointer is on it; the legend is the page's. */
   name: string;
-  color: string;
+  look: Look;
   points: readonly [number, number][];
+}
+
+/** How a series is told from others. */
+export interface Look {
+  /** A CSS colour of `PLOT_STYLE`. */
+  color: string;
+  isDashed: boolean;
 }
 
 export interface Axis {
@@ -19,6 +29,8 @@ export interface Axis {
 
 /** A rectangle of shades: rows of equal length, from left to right. */
 export interface Shades {
+  /** What they show, with its unit. */
+  label: string;
   /** NaN leaves a cell out. */
   rows: readonly (readonly number[])[];
   /** The value of the darkest shade. */
@@ -38,14 +50,54 @@ const TICKS = 6;
 const ROWS_TOP = 14;
 const ROWS_HEIGHT = 132;
 
-/** Text is drawn larger where the drawing is scaled down: on a phone. */
+const SHADES = 12;
+
+/** Okabe and Ito's colours, which people with any colour vision tell apart, without the yellow that white swallows. */
+const LIGHT = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4a5561"];
+/** The same on a dark page. */
+const DARK = ["#f07d2b", "#3d8fd1", "#20b58a", "#d990b8", "#e9b53a", "#93d2f5", "#c3ccd6"];
+
+/** The look of series `i`. The first has its colour alone; of the others, more than there are colours are dashed. */
+export function lookOf(i: number): Look {
+  const others = LIGHT.length - 1;
+  const color = i === 0 ? 0 : 1 + ((i - 1) % others);
+  return { color: `var(--series-${color})`, isDashed: i > others };
+}
+
+/** From nothing to most: on a light page a light yellow to a dark red, on a dark one a dark red to a light yellow. */
+function shades(isDark: boolean): string[] {
+  return Array.from({ length: SHADES }, (_unused, i) => {
+    const share = (i + 1) / SHADES;
+    const hue = isDark ? 48 * share : 48 - 48 * share;
+    const lightness = isDark ? 20 + 55 * share : 90 - 60 * share;
+    return `hsl(${hue.toFixed(0)} 85% ${lightness.toFixed(0)}%)`;
+  });
+}
+
+function variables(name: string, values: readonly string[]): string {
+  return values.map((value, i) => `--${name}-${i}: ${value};`).join(" ");
+}
+
+/** Colours of charts, for `:root`, light and dark. Text is drawn larger where the drawing is scaled down: on a phone. */
 export const PLOT_STYLE = `
+:root { --rule: #e3e8ee; --quiet: #55606d;
+  ${variables("series", LIGHT)}
+  ${variables("shade", shades(false))} }
+@media (prefers-color-scheme: dark) { :root { --rule: #2b333c; --quiet: #a3afbb;
+  ${variables("series", DARK)}
+  ${variables("shade", shades(true))} } }
 svg { width: 100%; height: auto; display: block; }
-svg text { font: 13px system-ui, sans-serif; fill: #55606d; }
+svg text { font: 13px system-ui, sans-serif; fill: var(--quiet); }
 @media (max-width: 640px) { svg text { font-size: 24px; } }
 `;
 
-/** A line chart as inline SVG; its legend is the page's. */
+/** All shades from none to the most, for a legend. */
+export const SHADES_GRADIENT = `linear-gradient(to right, transparent, ${Array.from(
+  { length: SHADES },
+  (_unused, i) => `var(--shade-${i})`,
+).join(", ")})`;
+
+/** A line chart as inline SVG, the first line on top; its legend is the page's. */
 export function lineChart(lines: readonly Line[], x: Axis, y: Axis): string {
   const bottom = HEIGHT - BOTTOM;
   const xs = rangeOf(x, lines, 0);
@@ -60,17 +112,21 @@ export function lineChart(lines: readonly Line[], x: Axis, y: Axis): string {
   }
   parts.push(label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "middle", x.label));
   parts.push(label(4, TOP - 22, "start", y.label));
-  for (const { color, points } of lines) {
+  for (const { name, look, points } of lines.toReversed()) {
     const path = points.map(([px, py]) => `${across(px).toFixed(1)} ${up(py).toFixed(1)}`);
     if (path.length === 0) continue;
-    parts.push(`<path d="M${path.join("L")}" fill="none" stroke="${color}" stroke-width="2.5"/>`);
+    const dashes = look.isDashed ? ' stroke-dasharray="7 4"' : "";
+    parts.push(
+      `<path d="M${path.join("L")}" fill="none" stroke="${look.color}" stroke-width="2.5"${dashes}>` +
+        `<title>${escapeHtml(name)}</title></path>`,
+    );
   }
-  return svg(HEIGHT, parts);
+  return svg(HEIGHT, `${y.label} by ${x.label}`, parts);
 }
 
 /** Rows of shades over an axis from `from` to `to`, as inline SVG. */
-export function shadeChart(shades: Shades, x: Axis & { from: number; to: number }): string {
-  const { rows, top } = shades;
+export function shadeChart(chart: Shades, x: Axis & { from: number; to: number }): string {
+  const { rows, top } = chart;
   const height = ROWS_HEIGHT / Math.max(1, rows.length);
   const bottom = ROWS_TOP + ROWS_HEIGHT;
   const across = scale([x.from, x.to], false, LEFT, WIDTH - RIGHT);
@@ -79,7 +135,7 @@ export function shadeChart(shades: Shades, x: Axis & { from: number; to: number 
     const at = ROWS_TOP + i * height;
     // The first and the last are enough to read the rest, at any number of rows.
     if (i === 0 || i === rows.length - 1) {
-      parts.push(label(LEFT - 8, at + height / 2 + 5, "end", shades.rowName(i)));
+      parts.push(label(LEFT - 8, at + height / 2 + 5, "end", chart.rowName(i)));
     }
     const cell = (WIDTH - RIGHT - LEFT) / row.length;
     for (let from = 0; from < row.length; ) {
@@ -90,7 +146,7 @@ export function shadeChart(shades: Shades, x: Axis & { from: number; to: number 
         parts.push(
           `<rect x="${(LEFT + from * cell).toFixed(1)}" y="${at.toFixed(1)}" ` +
             `width="${((to - from) * cell + 0.2).toFixed(1)}" height="${(height - 1).toFixed(1)}" ` +
-            `fill="${shadeColor(shade / SHADES)}"/>`,
+            `fill="var(--shade-${shade - 1})"/>`,
         );
       }
       from = to;
@@ -98,19 +154,12 @@ export function shadeChart(shades: Shades, x: Axis & { from: number; to: number 
   });
   parts.push(...xTicks([x.from, x.to], x, across, bottom, bottom + 4));
   parts.push(label((LEFT + WIDTH - RIGHT) / 2, bottom + BOTTOM - 6, "middle", x.label));
-  return svg(bottom + BOTTOM, parts);
+  return svg(bottom + BOTTOM, `${chart.label} by ${x.label}`, parts);
 }
-
-const SHADES = 12;
 
 function shadeOf(value: number, top: number): number {
   if (!(value > 0) || !(top > 0)) return 0;
   return Math.max(1, Math.round(Math.min(1, value / top) * SHADES));
-}
-
-/** From a light yellow over orange to a dark red, by a share of 0..1. */
-export function shadeColor(share: number): string {
-  return `hsl(${(48 - 48 * share).toFixed(0)} 90% ${(90 - 60 * share).toFixed(0)}%)`;
 }
 
 function xTicks(
@@ -126,16 +175,17 @@ function xTicks(
   });
 }
 
-function svg(height: number, parts: readonly string[]): string {
-  return `<svg viewBox="0 0 ${WIDTH} ${height}" role="img">${parts.join("")}</svg>`;
+function svg(height: number, title: string, parts: readonly string[]): string {
+  const label = escapeHtml(title);
+  return `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${label}">${parts.join("")}</svg>`;
 }
 
 function rule(path: string): string {
-  return `<path d="${path}" stroke="#e3e8ee" stroke-width="1"/>`;
+  return `<path d="${path}" stroke="var(--rule)" stroke-width="1"/>`;
 }
 
 function label(x: number | string, y: number, anchor: string, text: string): string {
-  return `<text x="${x}" y="${y}" text-anchor="${anchor}">${text}</text>`;
+  return `<text x="${x}" y="${y}" text-anchor="${anchor}">${escapeHtml(text)}</text>`;
 }
 
 function rangeOf(axis: Axis, lines: readonly Line[], at: 0 | 1): [number, number] {

@@ -3,11 +3,10 @@
  * traffic, drawn without Grafana: the same panels, places, queries and data.
  */
 import { writeFileSync } from "node:fs";
-import { lineChart, PLOT_STYLE } from "../../tests/sim/plot.ts";
+import { lineChart, lookOf, PLOT_STYLE } from "../../tests/sim/plot.ts";
 import { findPrometheus, MISSING } from "./prometheus.ts";
 import { type Watched, watchDashboard } from "./watch.ts";
 
-const COLORS = ["#1971c2", "#d9480f", "#2b8a3e", "#862e9c", "#e6a700", "#0b7285", "#c2255c"];
 const ROW_PX = 40;
 
 const [file, seconds = "30", rate = "20"] = process.argv.slice(2);
@@ -27,9 +26,11 @@ function page(panels: Watched[]): string {
     return `<section class="${panel.type}" style="${place}"><h2>${panel.title}</h2>${inside}</section>`;
   });
   return `<!doctype html><meta charset="utf-8"><title>warmroute</title><style>${PLOT_STYLE}
-body { font: 14px system-ui, sans-serif; color: #1c2530; background: #f4f5f5; margin: 1rem; }
+:root { color-scheme: light dark; --ink: #1c2530; --page: #f4f5f5; --ground: #fff; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ee; --page: #14181d; --ground: #1c2228; } }
+body { font: 14px system-ui, sans-serif; color: var(--ink); background: var(--page); margin: 1rem; }
 main { display: grid; grid-template-columns: repeat(24, 1fr); grid-auto-rows: ${ROW_PX}px; gap: 6px; }
-section { background: #fff; border: 1px solid #dde3ea; padding: 4px 8px; overflow: hidden; }
+section { background: var(--ground); border: 1px solid var(--rule); padding: 4px 8px; overflow: hidden; }
 section.row { background: none; border: 0; } h2 { font-size: 13px; margin: 0; }
 svg { height: calc(100% - 42px); } p { margin: 0; font-size: 11px; } b { font-size: 32px; }
 i { display: inline-block; width: 10px; height: 3px; margin: 3px; }
@@ -59,7 +60,7 @@ function graph({ queries, unit }: Watched): string {
   const start = Math.min(...lines.flatMap(({ points }) => points.map(([at]) => at)));
   const drawn = lines.map(({ name, points }, i) => ({
     name,
-    color: COLORS[i % COLORS.length] ?? "",
+    look: lookOf(i),
     points: points.map(([at, value]): [number, number] => [at - start, value]),
   }));
   const top = Math.max(0, ...drawn.flatMap(({ points }) => points.map(([, value]) => value)));
@@ -68,6 +69,6 @@ function graph({ queries, unit }: Watched): string {
     { label: "seconds", from: 0, show: (value) => `${value}` },
     { label: "", from: 0, to: top > 0 ? top : 1, show: (value) => show(value, unit) },
   );
-  const legend = drawn.map(({ name, color }) => `<i style="background:${color}"></i>${name} `);
+  const legend = drawn.map(({ name, look }) => `<i style="background:${look.color}"></i>${name} `);
   return `${chart}<p>${legend.join("")}</p>`;
 }
