@@ -1,13 +1,12 @@
 import { parseArgs } from "node:util";
 import { commandLine, MAX_SEED, oneOf, parts, whole } from "../../tools/commandline.ts";
-import { DEFAULT_ENGINE, prefillAloneMs } from "../llm/model.ts";
 import { newStart } from "./generators/conversation.ts";
 import { HALVES, POLICY_NAMES } from "./options.ts";
 import type { Outcome, RunResult } from "./outcome.ts";
 import { Random } from "./random.ts";
-import { type RunOptions, runPolicy } from "./run.ts";
+import { runOptions, runPolicy } from "./run.ts";
 import { loadPart, type Part, readConfig, saturation } from "./suite.ts";
-import { DEFAULT_SLO, distribution, isGood, summarise, ttftMs } from "./summary.ts";
+import { DEFAULT_SLO, distribution, isGood, summarise, ttftLimitMs, ttftMs } from "./summary.ts";
 import { atRate, type Workload, WorkloadBuilder, type WorkRequest } from "./workload.ts";
 
 const HELP = `What admission is for, measured: bursts, heavy and light, overload, a tenant that floods.
@@ -39,23 +38,15 @@ const isHeavy = ({ request }: Outcome): boolean => request.promptTokens > HEAVY_
 const isBaseline = ({ name }: { name: string }): boolean =>
   name !== "warmroute" && name !== "oracle";
 
-function limitMs({ promptTokens }: WorkRequest): number {
-  const aloneMs = prefillAloneMs(promptTokens, DEFAULT_ENGINE);
-  return Math.max(DEFAULT_SLO.ttftMs, DEFAULT_SLO.prefillFactor * aloneMs);
-}
+const limitMs = (request: WorkRequest): number => ttftLimitMs(request, DEFAULT_SLO);
 
 function ttft(outcomes: readonly Outcome[]) {
   return distribution(outcomes.filter(isDone).map(ttftMs));
 }
 
-function options(seed: number, config: object): RunOptions {
-  const world = { servers: 8, gateways: 1, seed, engine: {}, slow: new Map(), outages: [] };
-  return { ...world, workers: 2, config };
-}
-
 /** The rate at which least_request is saturated. */
 function saturated(name: string, settings: Settings): number {
-  return saturation(name, settings, options(settings.seeds[0] as number, {}));
+  return saturation(name, settings, runOptions({ seed: settings.seeds[0] ?? 1 }));
 }
 
 function bursts(settings: Settings): void {
@@ -64,7 +55,7 @@ function bursts(settings: Settings): void {
   print(`  policy        TTFT p50    p90    p99  within the goals`);
   const workload = atRate(loadPart(TRACE, 1, settings), rate);
   const rows = POLICY_NAMES.map((name) => {
-    const result = runPolicy(name, workload, options(1, settings.config));
+    const result = runPolicy(name, workload, runOptions({ config: settings.config }));
     const good = summarise(result, DEFAULT_SLO).goodput_share;
     return { name, good, ...ttft(result.outcomes) };
   });
@@ -88,7 +79,7 @@ function heavy(settings: Settings): void {
   const rows = POLICY_NAMES.map((name) => {
     const runs = settings.seeds.map((seed) => {
       const workload = atRate(loadPart(MIX, seed, settings), rate);
-      const { outcomes } = runPolicy(name, workload, options(seed, settings.config));
+      const { outcomes } = runPolicy(name, workload, runOptions({ seed, config: settings.config }));
       const heavies = outcomes.filter(isHeavy);
       const inTime = heavies.filter((o) => isDone(o) && ttftMs(o) <= limitMs(o.request));
       return {
@@ -140,7 +131,10 @@ function overload(settings: Settings): void {
         const runs = seeds.map((seed) => {
           const extra = headers ? { headers } : {};
           const workload = atRate(loadPart(name, seed, settings), share * full);
-          return runPolicy("warmroute", workload, { ...options(seed, settings.config), ...extra });
+          return runPolicy("warmroute", workload, {
+            ...runOptions({ seed, config: settings.config }),
+            ...extra,
+          });
         });
         const admitted = runs.map(({ outcomes }) => outcomes.filter(isDone));
         const shed = runs.map(
@@ -186,7 +180,10 @@ function tenants(settings: Settings): void {
     const rows = [false, true].map((isFlooded) => {
       const quiet = settings.seeds.slice(0, 2).flatMap((seed) => {
         const workload = twoTenants(seed, isFlooded);
-        const { outcomes } = runPolicy(name, workload, { ...options(seed, config), headers });
+        const { outcomes } = runPolicy(name, workload, {
+          ...runOptions({ seed, config }),
+          headers,
+        });
         return outcomes.filter(({ request }) => request.tenant === "quiet");
       });
       const { p50, p90, p99 } = ttft(quiet);

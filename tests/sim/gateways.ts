@@ -11,7 +11,7 @@ import {
 } from "./options.ts";
 import { GOOD_NETWORK, type PeerNetwork } from "./peers.ts";
 import { geometricMean, geometricMeans, PERCENTILES } from "./ratios.ts";
-import { type RunOptions, runPolicy } from "./run.ts";
+import { type RunOptions, runOptions, runPolicy } from "./run.ts";
 import { loadPart, type Part, readConfig, saturation, workloadNames } from "./suite.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
 import { atRate, later } from "./workload.ts";
@@ -62,16 +62,8 @@ interface Line {
 }
 
 function options(gateways: number, settings: Settings): RunOptions {
-  return {
-    servers: settings.servers,
-    gateways,
-    seed: settings.seed,
-    engine: {},
-    slow: new Map(),
-    outages: [],
-    workers: settings.workers,
-    config: settings.config,
-  };
+  const { servers, seed, workers, config } = settings;
+  return runOptions({ gateways, servers, seed, workers, config });
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   policyNames,
 } from "./options.ts";
 import { geometricMeans, PERCENTILES, type Percentile } from "./ratios.ts";
-import { type RunOptions, runPolicy } from "./run.ts";
+import { type RunOptions, runOptions, runPolicy } from "./run.ts";
 import { capacity, userCapacity } from "./saturate.ts";
 import { loadPart, type Part, readConfig, saturation, workloadNames } from "./suite.ts";
 import { DEFAULT_SLO, type Summary, summarise } from "./summary.ts";
@@ -50,17 +50,8 @@ interface Settings extends Part {
   capacity: string[];
 }
 
-function runOptions(seed: number, settings: Settings): RunOptions {
-  return {
-    servers: settings.servers,
-    gateways: settings.gateways,
-    seed,
-    engine: {},
-    slow: new Map(),
-    outages: [],
-    workers: 2,
-    config: settings.config,
-  };
+function optionsOf(seed: number, { servers, gateways, config }: Settings): RunOptions {
+  return runOptions({ seed, servers, gateways, config });
 }
 
 function runCell(name: string, share: number, rate: number, settings: Settings): Cell {
@@ -68,7 +59,7 @@ function runCell(name: string, share: number, rate: number, settings: Settings):
   for (const policy of settings.policies) {
     const summaries = settings.seeds.map((seed) => {
       const workload = atRate(loadPart(name, seed, settings), rate);
-      return summarise(runPolicy(policy, workload, runOptions(seed, settings)), DEFAULT_SLO);
+      return summarise(runPolicy(policy, workload, optionsOf(seed, settings)), DEFAULT_SLO);
     });
     policies[policy] = mean(summaries);
   }
@@ -84,7 +75,7 @@ function capacityOf(
   settings: Settings,
 ): number {
   const workload = loadPart(name, seed, settings);
-  const options = runOptions(seed, settings);
+  const options = optionsOf(seed, settings);
   if (!isClosed(workload)) return capacity(policy, workload, 0.9, options, DEFAULT_SLO, startRate);
   const grow = (requests: number): Workload =>
     loadPart(name, seed, { half: settings.half, requests });
@@ -199,7 +190,7 @@ function main(): void {
   const capacities: Record<string, Record<string, number>> = {};
   for (const name of settings.workloads) {
     const [seed = 1] = settings.seeds;
-    const saturated = saturation(name, settings, runOptions(seed, settings));
+    const saturated = saturation(name, settings, optionsOf(seed, settings));
     for (const share of settings.loads) {
       process.stderr.write(`${name} at ${share}\n`);
       cells.push(runCell(name, share, share * saturated, settings));

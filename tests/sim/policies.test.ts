@@ -7,7 +7,7 @@ import type { RunResult } from "./outcome.ts";
 import { BASELINES } from "./policies/index.ts";
 import { WASM } from "./policies/warmroute.ts";
 import { Random } from "./random.ts";
-import { type RunOptions, runPolicy } from "./run.ts";
+import { runOptions, runPolicy } from "./run.ts";
 import { DEFAULT_SLO, summarise } from "./summary.ts";
 import type { Workload } from "./workload.ts";
 import { WorkloadBuilder } from "./workload.ts";

@@ -18,6 +18,12 @@ export interface RunOptions extends WorldOptions {
   tally?: PeerTally;
 }
 
+/** One gateway of two workers before eight servers, all well, but for what is laid over. */
+export function runOptions(over: Partial<RunOptions>): RunOptions {
+  const world = { servers: 8, gateways: 1, seed: 1, engine: {}, slow: new Map(), outages: [] };
+  return { ...world, workers: 2, config: {}, ...over };
+}
+
 /** Runs one policy over a workload. */
 export function runPolicy(name: string, workload: Workload, options: RunOptions): RunResult {
   let factory: PolicyFactory | undefined = BASELINES[name];

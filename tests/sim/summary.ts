@@ -1,6 +1,7 @@
 import { DEFAULT_ENGINE, prefillAloneMs } from "../llm/model.ts";
 import type { Outcome, RunResult } from "./outcome.ts";
 import { type PredictionSummary, summarisePrediction } from "./prediction.ts";
+import type { WorkRequest } from "./workload.ts";
 
 /** Latency goals. A request meets them with TTFT ≤ max(ttftMs, factor × its prefill alone). */
 export interface Slo {
@@ -83,10 +84,14 @@ export function tpotMs(outcome: Outcome): number {
   return tokens > 0 ? (outcome.finishedMs - outcome.firstTokenMs) / tokens : 0;
 }
 
+/** Within which a request's first token must be there. */
+export function ttftLimitMs({ promptTokens }: WorkRequest, slo: Slo): number {
+  return Math.max(slo.ttftMs, slo.prefillFactor * prefillAloneMs(promptTokens, DEFAULT_ENGINE));
+}
+
 export function isGood(outcome: Outcome, slo: Slo): boolean {
-  const aloneMs = prefillAloneMs(outcome.request.promptTokens, DEFAULT_ENGINE);
-  const limitMs = Math.max(slo.ttftMs, slo.prefillFactor * aloneMs);
-  return outcome.state === "done" && ttftMs(outcome) <= limitMs && tpotMs(outcome) <= slo.tpotMs;
+  const isInTime = ttftMs(outcome) <= ttftLimitMs(outcome.request, slo);
+  return outcome.state === "done" && isInTime && tpotMs(outcome) <= slo.tpotMs;
 }
 
 export function distribution(values: readonly number[]): Distribution {

@@ -7,7 +7,7 @@ import { htmlPage } from "./html.ts";
 import { parseOptions } from "./options.ts";
 import { Random } from "./random.ts";
 import { makeReport } from "./report.ts";
-import { type RunOptions, runPolicy } from "./run.ts";
+import { runOptions, runPolicy } from "./run.ts";
 import { DEFAULT_SLO, distribution, summarise } from "./summary.ts";
 import { table } from "./table.ts";
 import { atRate } from "./workload.ts";

@@ -5,13 +5,13 @@ import { drive, type Progress } from "./drive.ts";
 import { figuresOf } from "./figures.ts";
 import { type StartedFleet, startFleet } from "./fleet.ts";
 import type { Options } from "./options.ts";
-import { isTerminal, Screen } from "./terminal.ts";
+import { isTerminal, padEnd, padStart, Screen } from "./terminal.ts";
 import { planTraffic } from "./traffic.ts";
 import { liveView, milliseconds, percent, type Shown, summary } from "./view.ts";
 
 const SERVERS = 4;
 const DEFAULT_SECONDS = 30;
-/** How often the live view, and the lines where there is no terminal, are written. */
+/** How often the live view is drawn, and lines are written where there is no terminal. */
 const VIEW_MS = 200;
 const LINE_MS = 5000;
 /** What is still running this long after the last request was sent is left. */
@@ -71,7 +71,7 @@ async function run(
   const view = setInterval(
     () => {
       if (isTerminal) screen.draw(liveView(title, shown(), nowMs(), seconds));
-      else console.log(plainLine(shown(), nowMs()));
+      else console.log(plainLines(shown(), nowMs()));
     },
     isTerminal ? VIEW_MS : LINE_MS,
   );
@@ -103,12 +103,14 @@ async function run(
   return last.every(({ figures }) => figures.done > 0 && figures.failed === 0) ? 0 : 1;
 }
 
-/** One line for a log file. */
-function plainLine(fleets: Shown[], nowMs: number): string {
-  const parts = fleets.map(
-    ({ name, figures }) =>
-      `${name}: ${figures.done} answered, TTFT p50 ${milliseconds(figures.p50Ms)} ` +
-      `p90 ${milliseconds(figures.p90Ms)}, cached ${percent(figures.cachedShare)}`,
+/** A line for each fleet, for a log file. */
+function plainLines(fleets: Shown[], nowMs: number): string {
+  const time = `${(nowMs / 1000).toFixed(0).padStart(4)} s`;
+  const lines = fleets.map(
+    ({ name, figures }, i) =>
+      `${padEnd(i === 0 ? time : "", 8)}${padEnd(name, 18)}${padStart(`${figures.done}`, 5)} answered` +
+      `  TTFT p50 ${padStart(milliseconds(figures.p50Ms), 8)}  p90 ${padStart(milliseconds(figures.p90Ms), 8)}` +
+      `  cached ${padStart(percent(figures.cachedShare), 5)}`,
   );
-  return `${(nowMs / 1000).toFixed(0).padStart(4)} s  ${parts.join("  |  ")}`;
+  return lines.join("\n");
 }

@@ -49,7 +49,7 @@ function short(count: number): string {
 export function liveView(title: string, fleets: Shown[], nowMs: number, seconds: number): string[] {
   const colours = [orange, blue];
   const row = (label: string, cells: string[]) =>
-    `  ${padEnd(label, LABEL_COLUMNS)}${cells.map((cell) => padEnd(cell, FLEET_COLUMNS)).join("")}`;
+    `  ${padEnd(label, LABEL_COLUMNS)}${cells.map((cell) => padEnd(cell, FLEET_COLUMNS)).join("")}`.trimEnd();
   const each = (cell: (fleet: Shown, colour: (text: string) => string) => string) =>
     fleets.map((fleet, i) => cell(fleet, colours[i] ?? blue));
   const time = `${(Math.min(nowMs, seconds * 1000) / 1000).toFixed(0)} of ${seconds} s`;
@@ -67,21 +67,21 @@ export function liveView(title: string, fleets: Shown[], nowMs: number, seconds:
       "",
       each(({ name }, colour) => colour(bold(name))),
     ),
-    row("time to first token", []),
+    row("TTFT, time to first token", []),
     row(
-      "  half of them within",
+      "  p50, half within",
       each(({ figures }) => bold(milliseconds(figures.p50Ms))),
     ),
     row(
-      "  90 % within",
+      "  p90",
       each(({ figures }) => bold(milliseconds(figures.p90Ms))),
     ),
     row(
-      "  99 % within",
+      "  p99",
       each(({ figures }) => bold(milliseconds(figures.p99Ms))),
     ),
     row(
-      `  half, last ${(SPARK_SPAN_MS * SPARK_COLUMNS) / 1000} s`,
+      `  p50, last ${(SPARK_SPAN_MS * SPARK_COLUMNS) / 1000} s`,
       spark.map((values, i) => (colours[i] ?? blue)(sparkline(values, top))),
     ),
     row("", [dim(`each second; a full block is ${milliseconds(top)}`)]),
@@ -148,7 +148,9 @@ export function summary(fleets: Shown[]): string[] {
     dim(`  ${"─".repeat(26 + 20 + 14 + 18)}`),
     ...lines.map(([label, of, gain]) => {
       const cells = padStart(of(plain.figures), 20) + padStart(bold(of(warm.figures)), 14);
-      return `  ${padEnd(label, 26)}${cells}   ${/slower|less|more tokens/.test(gain) ? red(gain) : green(gain)}`;
+      const line = `  ${padEnd(label, 26)}${cells}`;
+      if (gain === "") return line;
+      return `${line}   ${/slower|less|more tokens/.test(gain) ? red(gain) : green(gain)}`;
     }),
   ];
 }

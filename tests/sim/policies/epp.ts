@@ -63,7 +63,7 @@ function blockHashes(request: WorkRequest): number[] {
 }
 
 class PrefixIndex {
-  /** Servers that have a block, one bit each in lists of 30. */
+  /** Servers that have a block, by its hash. */
   private readonly holders = new Map<number, Set<number>>();
   private readonly recent: Map<number, true>[];
 
