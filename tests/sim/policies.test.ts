@@ -12,16 +12,7 @@ import { DEFAULT_SLO, summarise } from "./summary.ts";
 import type { Workload } from "./workload.ts";
 import { WorkloadBuilder } from "./workload.ts";
 
-const OPTIONS: RunOptions = {
-  servers: 4,
-  gateways: 1,
-  seed: 1,
-  engine: {},
-  slow: new Map(),
-  outages: [],
-  workers: 2,
-  config: {},
-};
+const OPTIONS = runOptions({ servers: 4 });
 
 /** What each policy promises; the suite below holds it to that. */
 const TRAITS: Readonly<Record<string, { sticks: boolean; balances: boolean }>> = {

@@ -5,19 +5,10 @@ import { GENERATOR_NAMES, generate } from "./generators/index.ts";
 import type { Outcome } from "./outcome.ts";
 import { WASM } from "./policies/warmroute.ts";
 import { predictionLine, summarisePrediction } from "./prediction.ts";
-import { type RunOptions, runPolicy } from "./run.ts";
+import { runOptions, runPolicy } from "./run.ts";
 
 /** Priors that are wrong on purpose: tokens have 4 bytes there, answers 75 to 420 tokens on average. */
-const OPTIONS: RunOptions = {
-  servers: 8,
-  gateways: 1,
-  seed: 1,
-  engine: {},
-  slow: new Map(),
-  outages: [],
-  workers: 2,
-  config: { cost: { bytes_per_token: 3, output_tokens: 1000 } },
-};
+const OPTIONS = runOptions({ servers: 4 });
 
 /** Enough of each kind of request; contexts of coding agents are long to read. */
 const REQUESTS: Readonly<Record<string, number>> = { "coding-agents": 400, "heavy-light": 2000 };

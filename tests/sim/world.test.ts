@@ -12,16 +12,7 @@ import { DEFAULT_SLO, distribution, summarise } from "./summary.ts";
 import { table } from "./table.ts";
 import { atRate } from "./workload.ts";
 
-const OPTIONS: RunOptions = {
-  servers: 4,
-  gateways: 1,
-  seed: 1,
-  engine: {},
-  slow: new Map(),
-  outages: [],
-  workers: 2,
-  config: {},
-};
+const OPTIONS = runOptions({ servers: 4 });
 
 describe("time heap", () => {
   it("gives out by time, equals in the order they came", () => {
