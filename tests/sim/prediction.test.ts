@@ -8,7 +8,7 @@ import { predictionLine, summarisePrediction } from "./prediction.ts";
 import { runOptions, runPolicy } from "./run.ts";
 
 /** Priors that are wrong on purpose: tokens have 4 bytes there, answers 75 to 420 tokens on average. */
-const OPTIONS = runOptions({ servers: 4 });
+const OPTIONS = runOptions({ config: { cost: { bytes_per_token: 3, output_tokens: 1000 } } });
 
 /** Enough of each kind of request; contexts of coding agents are long to read. */
 const REQUESTS: Readonly<Record<string, number>> = { "coding-agents": 400, "heavy-light": 2000 };
