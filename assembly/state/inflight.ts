@@ -45,9 +45,9 @@ export class InFlight {
     if (changed || this.workers.count > 0) this.sum(nowMs);
   }
 
-  /** Reads a bounded number of rows: before each decision. */
+  /** Reads the rows that are due: before each decision. */
   refreshSome(nowMs: f64): void {
-    if (this.workers.readSome()) this.sum(nowMs);
+    if (this.workers.readSome(nowMs)) this.sum(nowMs);
   }
 
   /** Requests without a first token at a host, of this Envoy. */

@@ -133,6 +133,28 @@ test("ties: idle servers are all used, one request at a time (BC-21)", () => {
   assert.equal(tally(targets).size, 4);
 });
 
+test("many workers choose as one does, for each sees what the others sent a moment ago", () => {
+  const spread = (workers: number) => {
+    const gateway = new Gateway(hostNames(16), { workers });
+    for (let worker = 0; worker < workers; worker++)
+      gateway.send(chat("hello"), { worker }).answer();
+    let servers = 0;
+    for (let round = 0; round < 4; round++) {
+      gateway.host.advance(200);
+      const sent = Array.from({ length: 16 }, (_, i) => {
+        gateway.host.advance(2);
+        const text = prose(20_000, random(1000 * round + i));
+        return gateway.send(chat(text), { worker: (i * 5 + round) % workers });
+      });
+      servers += tally(sent.map(({ target }) => target)).size;
+      for (const exchange of sent) exchange.answer();
+    }
+    return servers;
+  };
+  const one = spread(1);
+  assert.ok(spread(16) >= one - 2, `${spread(16)}, one worker ${one}`);
+});
+
 for (const workers of [1, 4]) {
   test(`eight requests between two reports split evenly, ${workers} workers (BC-22)`, () => {
     const { hosts, burst, burst_window_ms } = scenario<{
