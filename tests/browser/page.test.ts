@@ -1,26 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { delimiter, join } from "node:path";
 import test, { after } from "node:test";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { operators } from "../../tools/envoy/operators.ts";
 import { freePorts } from "../../tools/envoy/ports.ts";
 import { gateway, inParallel, post, send } from "../e2e/harness.ts";
 import { until } from "../e2e/until.ts";
 import { startServers } from "../llm/fleet.ts";
-
-/** Debian's name, and those of other systems. */
-const BROWSER = ["chromium", "chromium-browser", "google-chrome"]
-  .flatMap((name) => (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name)))
-  .find((path) => existsSync(path));
-const skip = BROWSER === undefined && "no chromium here: install Debian's package chromium";
-
-/** A folder for screenshots, for people to look at. */
-const SHOTS = process.env.WARMROUTE_SCREENSHOTS;
+import { SHOTS, skip, startBrowser, VIEWPORTS } from "./browser.ts";
 
 const PATH = "/warmroute/status";
-const WIDE = { width: 1200, height: 800 };
-const PHONE = { width: 400, height: 800 };
 
 /** Text of each cell of a table, by the label that a phone shows for it. */
 function table(page: Page, body: string): Promise<Record<string, string>[]> {
@@ -63,10 +51,8 @@ test("the status page in a browser, over real traffic", { skip }, async () => {
     });
   await traffic(40);
 
-  const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-component-update"];
-  const browser = await chromium.launch({ executablePath: BROWSER ?? "", args });
-  after(() => browser.close());
-  const page = await browser.newPage({ viewport: WIDE });
+  const browser = await startBrowser();
+  const page = await browser.newPage({ viewport: VIEWPORTS.wide });
   const faults: string[] = [];
   const asked = new Set<string>();
   page.on("console", (message) => {
@@ -115,10 +101,7 @@ test("the status page in a browser, over real traffic", { skip }, async () => {
     { timeout: 60_000 },
   );
 
-  for (const [name, viewport] of [
-    ["wide", WIDE],
-    ["phone", PHONE],
-  ] as const) {
+  for (const [name, viewport] of Object.entries(VIEWPORTS)) {
     await page.setViewportSize(viewport);
     const scrollWidth = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(scrollWidth <= viewport.width, `${name}: ${scrollWidth} px wide`);

@@ -42,7 +42,7 @@ export interface FieldInfo {
 }
 
 /** The filter's own configuration parser, compiled for Node. */
-export class ConfigParser {
+class ConfigParser {
   readonly #wasm: Exports;
 
   constructor(wasm: Exports) {

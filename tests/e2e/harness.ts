@@ -1,13 +1,12 @@
 import { after } from "node:test";
 import { buildIfStale } from "../../tools/compile.ts";
 import { type EnvoyOptions, type EnvoyProcess, startEnvoy } from "../../tools/envoy/process.ts";
+import { type Configuration, merge } from "../config/merge.ts";
 import { type Sink, startSinks } from "./sink.ts";
 
+export { type Configuration, merge } from "../config/merge.ts";
 export * from "./client.ts";
 export type { Seen, Sink } from "./sink.ts";
-
-/** Plugin configuration: an object like envoy/filter.json. */
-export type Configuration = Record<string, unknown>;
 
 /**
  * For tests in which servers are alike: how long their answers take on a busy machine is chance, and one that seemed slow once
@@ -19,20 +18,6 @@ export const ALIKE: Configuration = { cost: { learn: false } };
 export function configuration(hosts: string[], overrides: Configuration = {}): Configuration {
   const base = { hosts, debug_headers: true, metrics: { source: "none" } };
   return merge(base, overrides);
-}
-
-/** Deep merge: objects field by field, all else replaced. */
-export function merge(base: Configuration, overrides: Configuration): Configuration {
-  const merged = { ...base };
-  for (const [key, value] of Object.entries(overrides)) {
-    const before = merged[key];
-    merged[key] = isObject(before) && isObject(value) ? merge(before, value) : value;
-  }
-  return merged;
-}
-
-function isObject(value: unknown): value is Configuration {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

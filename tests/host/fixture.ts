@@ -1,15 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { ROOT } from "../../tools/paths.ts";
 import { Host, type HostOptions } from "./host.ts";
 import type { Root } from "./vm.ts";
 
-const projectDir = fileURLToPath(new URL("../../", import.meta.url));
-const sources = ["assembly/bytes.ts", "assembly/host", "tests/host/assembly"];
+/** What the test filter is made of. */
+const SOURCES = ["assembly/bytes.ts", "assembly/host", "tests/host/assembly"];
 
 /** Where `testModule` puts what it builds. */
-export const TEST_WASM = join(projectDir, "build/host-test.wasm");
+export const TEST_WASM = join(ROOT, "build/host-test.wasm");
 
 function newestMs(path: string): number {
   const { mtimeMs } = statSync(path);
@@ -20,7 +20,7 @@ function newestMs(path: string): number {
 function upToDate(): boolean {
   try {
     const builtMs = statSync(TEST_WASM).mtimeMs;
-    return sources.every((path) => newestMs(join(projectDir, path)) <= builtMs);
+    return SOURCES.every((path) => newestMs(join(ROOT, path)) <= builtMs);
   } catch {
     return false;
   }
@@ -32,17 +32,17 @@ let compiled: WebAssembly.Module | undefined;
 export function testModule(): WebAssembly.Module {
   if (compiled) return compiled;
   if (!upToDate()) {
-    mkdirSync(join(projectDir, "build"), { recursive: true });
+    mkdirSync(join(ROOT, "build"), { recursive: true });
     // Test files run side by side: each builds to a name of its own.
     const draft = `build/host-test.${process.pid}.wasm`;
-    const asc = join(projectDir, "node_modules/assemblyscript/bin/asc.js");
+    const asc = join(ROOT, "node_modules/assemblyscript/bin/asc.js");
     const options = ["--config", "tests/host/assembly/asconfig.json", "--outFile", draft];
     execFileSync(process.execPath, [asc, ...options], {
-      cwd: projectDir,
+      cwd: ROOT,
       stdio: ["ignore", "ignore", "inherit"],
     });
-    renameSync(join(projectDir, draft), TEST_WASM);
-    rmSync(join(projectDir, draft.replace(".wasm", ".d.ts")), { force: true });
+    renameSync(join(ROOT, draft), TEST_WASM);
+    rmSync(join(ROOT, draft.replace(".wasm", ".d.ts")), { force: true });
   }
   compiled = new WebAssembly.Module(readFileSync(TEST_WASM));
   return compiled;

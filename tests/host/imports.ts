@@ -71,14 +71,13 @@ function answerCall(call: Call, answer: CallAnswer | undefined): void {
   }
 }
 
-/** Everything that stock Envoy offers and we know how to do; the rest answers Unimplemented. */
-export function guestImports(guest: Guest): WebAssembly.Imports {
-  const { host } = guest.vm;
-  const { metrics, clock } = host;
-  const shared = host.shared(guest.vm.vmId);
-  let nextToken = 1;
+/** Host functions by their names in the ABI. */
+type HostFunctions = Record<string, (...numbers: never[]) => number>;
 
-  const env: Record<string, (...numbers: never[]) => number> = {
+/** Log, clock, ticks. */
+function logAndTime(guest: Guest): HostFunctions {
+  const { host } = guest.vm;
+  return {
     proxy_log(level: number, ptr: number, size: number) {
       host.log(level, guest.read(ptr, size));
       return Status.Ok;
@@ -89,7 +88,12 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       guest.effective?.root.setTickPeriod(periodMs >>> 0);
       return Status.Ok;
     },
+  };
+}
 
+/** Attributes, and what the filter leaves for access logs. */
+function properties(guest: Guest): HostFunctions {
+  return {
     proxy_get_property(path: number, size: number, ptrCell: number, sizeCell: number) {
       if (!guest.effective) return Status.NotFound;
       const value = readProperty(guest.read(path, size), guest.effective);
@@ -101,7 +105,12 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       context.filterState.set(guest.read(path, size), guest.readBuffer(ptr, valueSize));
       return Status.Ok;
     },
+  };
+}
 
+/** Header maps of streams and of answers to calls. */
+function headers(guest: Guest): HostFunctions {
+  return {
     proxy_get_header_map_value(
       type: number,
       name: number,
@@ -159,7 +168,12 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       map.remove(guest.read(name, size).toLowerCase());
       return Status.Ok;
     },
+  };
+}
 
+/** Bodies and configurations. */
+function buffers(guest: Guest): HostFunctions {
+  return {
     proxy_get_buffer_bytes(
       type: number,
       start: number,
@@ -182,7 +196,13 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       const size = from.reduce((sum, chunk) => sum + chunk.length, 0);
       return guest.writeU32(sizeCell, size) || guest.writeU32(flagsCell, 0);
     },
+  };
+}
 
+/** What the workers of one `vm_id` share. */
+function sharedData(guest: Guest): HostFunctions {
+  const shared = guest.vm.host.shared(guest.vm.vmId);
+  return {
     proxy_get_shared_data(
       key: number,
       size: number,
@@ -200,7 +220,13 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       const name = guest.read(key, size);
       return shared.set(name, guest.view().subarray(at, at + (length >>> 0)), cas >>> 0);
     },
+  };
+}
 
+/** Counters, gauges, histograms. */
+function statistics(guest: Guest): HostFunctions {
+  const { metrics } = guest.vm.host;
+  return {
     proxy_define_metric(type: number, name: number, size: number, cell: number) {
       const id = metrics.define(type, guest.read(name, size));
       return id === 0 ? Status.BadArgument : guest.writeU32(cell, id);
@@ -212,7 +238,14 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       const value = metrics.read(id);
       return value === undefined ? Status.NotFound : guest.writeU64(cell, BigInt(value));
     },
+  };
+}
 
+/** HTTP requests of the filter itself. */
+function calls(guest: Guest): HostFunctions {
+  const { host } = guest.vm;
+  let nextToken = 1;
+  return {
     proxy_http_call(
       cluster: number,
       clusterSize: number,
@@ -237,7 +270,7 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       const body = guest.readBuffer(bodyPtr, bodySize);
       if (body.length > 0) headers.set("content-length", String(body.length));
       const token = nextToken++;
-      const sentNs = clock.now();
+      const sentNs = host.clock.now();
       const fields = { token, root, cluster: name, headers, body, timeoutMs, sentNs };
       const call = new Call(fields, answerCall);
       host.calls.push(call);
@@ -245,7 +278,19 @@ export function guestImports(guest: Guest): WebAssembly.Imports {
       guest.whenIdle(() => host.onCall?.(call));
       return guest.writeU32(cell, token);
     },
+  };
+}
 
+/** Everything that stock Envoy offers and we know how to do; the rest answers Unimplemented. */
+export function guestImports(guest: Guest): WebAssembly.Imports {
+  const env: HostFunctions = {
+    ...logAndTime(guest),
+    ...properties(guest),
+    ...headers(guest),
+    ...buffers(guest),
+    ...sharedData(guest),
+    ...statistics(guest),
+    ...calls(guest),
     ...streamImports(guest),
   };
   for (const name of UNIMPLEMENTED) env[name] = () => Status.Unimplemented;

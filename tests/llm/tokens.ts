@@ -4,7 +4,7 @@ import { appendRun, BLOCK_TOKENS } from "./runs.ts";
 export const TOKEN_BYTES = 4;
 
 /** Tokens that stand for an image or a piece of audio, whatever its size. */
-export const MEDIA_TOKENS = 576;
+const MEDIA_TOKENS = 576;
 
 /** A growing list of tokens: each 4 bytes of a piece's UTF-8 are one, the last one padded. */
 export class TokenList {

@@ -34,7 +34,7 @@ interface Rules {
   groups: { name: string; rules: { alert: string; expr: string }[] }[];
 }
 
-export function alerts(): { alert: string; expr: string }[] {
+function alerts(): { alert: string; expr: string }[] {
   const text = readFileSync(join(MONITORING, "prometheus", "alerts.yaml"), "utf8");
   return (parse(text) as Rules).groups.flatMap(({ rules }) => rules);
 }

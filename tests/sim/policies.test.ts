@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, it } from "node:test";
+import { WASM } from "../../tools/paths.ts";
 import { Conversation, newStart } from "./generators/conversation.ts";
 import { generate } from "./generators/index.ts";
 import type { RunResult } from "./outcome.ts";
 import { BASELINES } from "./policies/index.ts";
-import { WASM } from "./policies/warmroute.ts";
 import { Random } from "./random.ts";
 import { runOptions, runPolicy } from "./run.ts";
 import { DEFAULT_SLO, summarise } from "./summary.ts";

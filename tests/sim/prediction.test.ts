@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, it } from "node:test";
+import { WASM } from "../../tools/paths.ts";
 import { GENERATOR_NAMES, generate } from "./generators/index.ts";
 import type { Outcome } from "./outcome.ts";
-import { WASM } from "./policies/warmroute.ts";
 import { predictionLine, summarisePrediction } from "./prediction.ts";
 import { runOptions, runPolicy } from "./run.ts";
 

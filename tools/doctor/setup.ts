@@ -163,8 +163,10 @@ function defaultsOf(schema: Schema): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, defaultsOf(field)]));
 }
 
+/** What is no object where one belongs is left out: the schema's check tells of it. */
 function merge(base: unknown, over: unknown): unknown {
-  if (!isObject(base) || !isObject(over)) return over ?? base;
+  if (!isObject(base)) return over ?? base;
+  if (!isObject(over)) return base;
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) merged[key] = merge(base[key], value);
   return merged;

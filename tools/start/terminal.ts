@@ -17,7 +17,7 @@ export const red = paint("31");
 const ESCAPES = /\x1b\[[0-9;?]*[a-zA-Z]/g;
 
 /** Columns that a text takes, escape sequences left out. */
-export function width(text: string): number {
+function width(text: string): number {
   return text.replace(ESCAPES, "").length;
 }
 

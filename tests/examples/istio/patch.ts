@@ -111,7 +111,7 @@ const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** `proto.Merge` on protobuf JSON: messages merge, lists get longer, all else is replaced. */
-export function merge(into: Json, from: Json): void {
+function merge(into: Json, from: Json): void {
   for (const [key, value] of Object.entries(from)) {
     const before = into[key];
     if (isObject(before) && isObject(value)) merge(before, value);

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { WASM } from "../../../tools/paths.ts";
+import { type Configuration, merge } from "../../config/merge.ts";
 import type { Call } from "../../host/calls.ts";
 import type { Stream } from "../../host/stream.ts";
 import { chatBody } from "../body.ts";
@@ -15,9 +16,6 @@ import {
 } from "../policy.ts";
 import type { WorkRequest } from "../workload.ts";
 import { CHOICE_HEADER, PEER_CLUSTER, PeerLinks } from "./peerlinks.ts";
-
-/** The filter as it ships. */
-export { WASM };
 
 const CHAT_PATH = "/v1/chat/completions";
 
@@ -40,7 +38,7 @@ export interface WarmrouteOptions {
 export function warmroute(options: WarmrouteOptions): PolicyFactory {
   let module: WebAssembly.Module | undefined;
   return (context) => {
-    if (!existsSync(WASM)) throw new Error("build/warmroute.wasm isn't there: npm run build");
+    if (!existsSync(WASM)) throw new Error(`${WASM} isn't there: npm run build`);
     module ??= new WebAssembly.Module(readFileSync(WASM));
     return new WarmroutePolicy(context, options, module);
   };
@@ -79,7 +77,7 @@ class WarmroutePolicy implements Policy {
     const tally = options.tally ?? { messages: 0, bytes: 0 };
     this.links = new PeerLinks(context, network, tally, () => this.filter);
     for (let i = 0; i < context.servers; i += 1) this.servers.set(serverAddress(i), i);
-    const config = merge(this.config(), options.config);
+    const config = merge(this.config(), { ...options.config });
     const start = (startMs: number): FilterHost => {
       const filter: FilterHost = new FilterHost(
         { module, config, workers: options.workers, startMs },
@@ -159,7 +157,7 @@ class WarmroutePolicy implements Policy {
     this.filter.close();
   }
 
-  private config(): object {
+  private config(): Configuration {
     const peers = this.links.others;
     return {
       hosts: [...this.servers.keys()],
@@ -265,18 +263,4 @@ function told(stream: Stream, name: string): number {
 function chunk(value: object): string {
   const head = { id: "chatcmpl-1", object: "chat.completion.chunk", model: "sim-model" };
   return `data: ${JSON.stringify({ ...head, ...value })}\n\n`;
-}
-
-/** `over` laid over `base`, objects field by field. */
-function merge(base: object, over: object): object {
-  const merged = { ...base } as Record<string, unknown>;
-  for (const [key, value] of Object.entries(over)) {
-    const below = merged[key];
-    merged[key] = isObject(below) && isObject(value) ? merge(below, value) : value;
-  }
-  return merged;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
