@@ -4,6 +4,7 @@ import type { EnvoyProcess } from "../../tools/envoy/process.ts";
 import { type Fleet, startServers } from "../llm/fleet.ts";
 import { ALIKE, type Answer, type Configuration, gateway, post, send } from "./harness.ts";
 import { known, STATUS } from "./known.ts";
+import { settled, sum } from "./settled.ts";
 import { until, wait } from "./until.ts";
 
 /** One sequence runs at a time in each server, for 200 ms or so; two that wait are too many. */
@@ -31,8 +32,6 @@ function question(tokens = 25): Record<string, unknown> {
   return { model: "test-model", messages: [{ role: "user", content: text }], max_tokens: tokens };
 }
 
-const sum = async (envoy: EnvoyProcess, name: string) => (await envoy.stats()).sum(name);
-
 /** How much slower servers are that are to stay busy: a token then takes most of a second. */
 const STANDSTILL = 100;
 
@@ -53,12 +52,6 @@ async function occupy(
   }
   await known(envoy, "full servers", (hosts) => hosts.every(({ waiting }) => Number(waiting) >= 2));
   return open;
-}
-
-async function settled(envoy: EnvoyProcess): Promise<void> {
-  await until("an empty queue", async () => (await sum(envoy, "warmroute_queue_length")) === 0);
-  await until("nothing in flight", async () => (await sum(envoy, "warmroute_in_flight")) === 0);
-  assert.equal(await sum(envoy, "warmroute_internal_errors_total"), 0);
 }
 
 test("4 workers: what has no room is held and served, unread bodies too, bytes as they came", async () => {

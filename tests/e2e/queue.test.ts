@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import test, { after } from "node:test";
@@ -8,6 +7,7 @@ import { buildClock, WallClock } from "./clock.ts";
 import { ALIKE, type Answer, gateway, post, send } from "./harness.ts";
 import { known, STATUS } from "./known.ts";
 import { WatchedListener } from "./listener.ts";
+import { settled, sum } from "./settled.ts";
 import { until, wait } from "./until.ts";
 
 /** A server whose metrics page and answers the test dictates. */
@@ -79,19 +79,6 @@ function ask(envoy: EnvoyProcess, headers: Record<string, string> = {}): Promise
   return post(envoy.port, body, { headers, timeoutMs: 90_000 });
 }
 
-const sum = async (envoy: EnvoyProcess, name: string) => (await envoy.stats()).sum(name);
-
-async function settled(envoy: EnvoyProcess): Promise<void> {
-  await until("an empty queue", async () => (await sum(envoy, "warmroute_queue_length")) === 0);
-  await until("nothing in flight", async () => (await sum(envoy, "warmroute_in_flight")) === 0);
-  assert.equal(await sum(envoy, "warmroute_internal_errors_total"), 0);
-}
-
-function residentBytes(envoy: EnvoyProcess): number {
-  const status = readFileSync(`/proc/${envoy.pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
-}
-
 /** Of all pairs, or a sample of them, the share in which a lower priority came before a higher one. */
 function inversions(priorities: number[]): number {
   let wrong = 0;
@@ -116,7 +103,7 @@ test("5,000 held by 4 workers: bounded memory, served by priority, leavers and a
   );
   server.waiting = 100;
   await reported(envoy, 100);
-  const before = residentBytes(envoy);
+  const before = envoy.residentBytes();
   const open: Promise<Answer>[] = [];
   for (let i = 0; i < 5000; i++) {
     open.push(ask(envoy, { "x-warmroute-priority": `${(i % 3) - 1}` }));
@@ -126,7 +113,7 @@ test("5,000 held by 4 workers: bounded memory, served by priority, leavers and a
     post(envoy.port, { model: "m", messages: [] }, { timeoutMs: 3000 }).catch(() => null),
   );
   await until("all of them", async () => (await sum(envoy, "warmroute_queue_length")) >= 5000);
-  const perRequest = (residentBytes(envoy) - before) / 5000;
+  const perRequest = (envoy.residentBytes() - before) / 5000;
   assert.ok(perRequest < 128 * 1024, `${Math.round(perRequest)} bytes for each that is held`);
   await Promise.all(gone);
   await until("leavers leave", async () => (await sum(envoy, "warmroute_queue_length")) === 5000);

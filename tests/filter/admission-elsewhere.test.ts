@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { isHeld, learned, nextSeed, question } from "./busy.ts";
 import { chat } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 test("heavy prompts wait where most of them is cached for as long as another server costs more, not for good", () => {
   const held = { soon: 0, later: 0 };

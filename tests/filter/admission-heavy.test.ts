@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { firstToken, isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
 import { chat, type Exchange, type Gateway } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 /** A prompt of some 40,000 tokens, 2.2 s of prefill. */
 const heavy = (gateway: Gateway, headers: Record<string, string> = {}): Exchange =>

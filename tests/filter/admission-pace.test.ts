@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { firstToken, isHeld, isSent, learned, nextSeed, question } from "./busy.ts";
 import { chat, type Exchange } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 const streamed = (bytes: number) => chat(prose(bytes, random(nextSeed())), { stream: true });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import {
   BUSY,
   details,
@@ -17,7 +18,7 @@ import {
   status,
 } from "./busy.ts";
 import { chat, type Exchange, hostNames } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 test("a slot is freed exactly once: aborts, resets, errors, a queue with leavers (BC-24)", () => {
   const { queue_limit } = scenario<{ queue_limit: number }>("BC-24.json");

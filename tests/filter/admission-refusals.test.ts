@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import {
   details,
   FREE,
@@ -13,7 +14,7 @@ import {
   status,
 } from "./busy.ts";
 import { chat } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 test("a full queue says no, honestly and with a time to come back", () => {
   const { gateway } = full({ queue_limit: 2 });

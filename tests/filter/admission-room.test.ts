@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { int64Bytes } from "../host/abi.ts";
 import {
   FREE,
@@ -15,7 +16,7 @@ import {
   scenario,
 } from "./busy.ts";
 import { chat, type Exchange, Gateway, hostNames, tally } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 import { recordOf } from "./records.ts";
 
 test("what is stale or unknown never means full (BC-34)", () => {

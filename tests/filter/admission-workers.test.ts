@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { details, full, H1, isHeld, isSent, nextSeed, orderOf, question, status } from "./busy.ts";
 import { chat } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 test("limits hold over all workers, and no worker starves another", () => {
   const { gateway, reports } = full({ queue_limit: 4 }, { workers: 4 });

@@ -1,8 +1,9 @@
 /** Gateways in front of servers that are busy, for the tests of admission. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { random } from "../../tools/seeded.ts";
 import { chat, type Exchange, Gateway, type GatewayOptions, hostNames } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 import { recordOf } from "./records.ts";
 
 const CASES = new URL("../fixtures/cases/", import.meta.url);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { Gateway, hostNames } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 const BODIES = new URL("../fixtures/bodies/", import.meta.url);
 const KIB = 1024;

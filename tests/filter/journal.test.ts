@@ -1,8 +1,9 @@
 /** What one worker notes of where conversations are, the others learn from its journal. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { chat, Gateway, hostNames } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 const HOSTS = hostNames(4);
 

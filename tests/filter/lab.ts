@@ -145,17 +145,6 @@ export class Lab {
   }
 }
 
-/** Numbers 0 ≤ x < 1, the same in each run. */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Text of about so many bytes, of its own. */
 export function prose(bytes: number, next: () => number): string {
   let text = "";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { chat, type Exchange, Gateway, hostNames } from "./gateway.ts";
-import { type Job, Lab, prose, quantile, type Result, random } from "./lab.ts";
+import { type Job, Lab, prose, quantile, type Result } from "./lab.ts";
 import { changeRecord, recordOf } from "./records.ts";
 
 /** Single turns of 200 to 4200 tokens at 4 bytes a token, about one each `gapMs`. */

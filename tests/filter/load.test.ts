@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { chat, type Exchange, Gateway, hostNames, tally } from "./gateway.ts";
-import { Lab, prose, random } from "./lab.ts";
+import { Lab, prose } from "./lab.ts";
 import { recordOf } from "./records.ts";
 
 const CASES = new URL("../fixtures/cases/", import.meta.url);

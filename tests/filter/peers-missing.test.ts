@@ -1,8 +1,9 @@
 /** Gateways that go missing, come late, start anew or are too many. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { chat } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 import { heardBy, met, type Peer, PeerLab } from "./peerlab.ts";
 
 const rand = random(5);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { isHeld, isSent } from "./busy.ts";
 import { chat, type Exchange } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 import { PeerLab } from "./peerlab.ts";
 
 const rand = random(11);

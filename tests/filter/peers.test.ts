@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { chat, type Exchange, tally } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 import { heardBy, met, PEER_PATH, type Peer } from "./peerlab.ts";
 
 const rand = random(5);

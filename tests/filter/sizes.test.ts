@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { chat, Gateway, hostNames } from "./gateway.ts";
-import { prose, random } from "./lab.ts";
+import { prose } from "./lab.ts";
 
 test("prompt tokens: within 5 % after 50 answers, one model and script apart from another", () => {
   const next = random(8);

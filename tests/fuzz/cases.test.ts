@@ -2,74 +2,35 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { before, test } from "node:test";
-import { instantiate } from "./build.ts";
+import { BodyReader, type Status } from "./bodyreader.ts";
 
-interface Reader {
-  memory: WebAssembly.Memory;
-  inputAddress(): number;
-  begin(): void;
-  feed(offset: number, len: number): void;
-  finish(isTruncated: number): number;
-  seal(seed: bigint, mediaTokens: number): number;
-  idAt(i: number): bigint;
-  bytesAt(i: number): number;
-  conversation(seed: bigint, session: bigint): bigint;
-  hashOf(offset: number, len: number): bigint;
-  modelPtr(): number;
-  modelLen(): number;
-  [fact: string]: unknown;
-}
-
-const STATUS = ["complete", "truncated", "malformed", "no prompt"];
 const SEED = 3n;
-let reader: Reader;
+const MEDIA_TOKENS = 1000;
+let reader: BodyReader;
 
 before(async () => {
-  reader = (await instantiate("reader")) as unknown as Reader;
+  reader = await BodyReader.start();
 });
 
 interface Result {
-  status: string | undefined;
+  status: Status;
   model: string;
   key: bigint;
   chain: { id: bigint; bytes: number }[];
 }
 
-function load(bytes: Uint8Array): void {
-  new Uint8Array(reader.memory.buffer, reader.inputAddress(), bytes.length).set(bytes);
-}
-
 function read(body: Uint8Array | string): Result {
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  load(bytes);
-  reader.begin();
-  reader.feed(0, bytes.length);
-  const status = STATUS[reader.finish(0)];
-  const length = reader.seal(SEED, 1000);
+  const status = reader.read(typeof body === "string" ? Buffer.from(body) : body);
   return {
     status,
-    model: Buffer.from(reader.memory.buffer, reader.modelPtr(), reader.modelLen()).toString(),
-    key: reader.conversation(SEED, 0n),
-    chain: Array.from({ length }, (_, i) => ({ id: reader.idAt(i), bytes: reader.bytesAt(i) })),
+    model: reader.model().toString(),
+    key: reader.conversation(SEED),
+    chain: reader.chain(SEED, MEDIA_TOKENS),
   };
 }
 
 async function fixture(name: string): Promise<Result> {
   return read(await readFile(new URL(`../fixtures/bodies/${name}.json`, import.meta.url)));
-}
-
-function fact(name: string): number {
-  return (reader[name] as () => number)();
-}
-
-function hashFact(name: string): bigint {
-  return (reader[name] as () => bigint)();
-}
-
-function hashOf(text: string): bigint {
-  const bytes = Buffer.from(text);
-  load(bytes);
-  return reader.hashOf(0, bytes.length);
 }
 
 /** Bytes of prompt that two chains share. */
@@ -100,7 +61,7 @@ test("each body gives its facts (BC-01, BC-04, BC-05, BC-06, BC-08, BC-16)", asy
     assert.equal(result.status, facts.status ?? "complete", name);
     for (const [key, value] of Object.entries(facts)) {
       if (key === "status") continue;
-      assert.equal(key === "model" ? result.model : fact(key), value, `${name}: ${key}`);
+      assert.equal(key === "model" ? result.model : reader.fact(key), value, `${name}: ${key}`);
     }
   }
 });
@@ -108,7 +69,7 @@ test("each body gives its facts (BC-01, BC-04, BC-05, BC-06, BC-08, BC-16)", asy
 test("the user at the top counts, not one in a schema (BC-01)", async () => {
   for (const name of ["BC-01a", "BC-01b"]) {
     await fixture(name);
-    assert.equal(hashFact("userHash"), hashOf("desk-7"));
+    assert.equal(reader.hashFact("userHash"), reader.hashOf("desk-7"));
   }
 });
 
@@ -166,8 +127,8 @@ test("size and place of a field don't matter (BC-01)", () => {
     model: "m-1",
   };
   assert.equal(read(JSON.stringify(body)).model, "m-1");
-  assert.equal(fact("promptCodePoints"), 300_000);
-  assert.equal(hashFact("userHash"), hashOf("desk-7"));
+  assert.equal(reader.fact("promptCodePoints"), 300_000);
+  assert.equal(reader.hashFact("userHash"), reader.hashOf("desk-7"));
 });
 
 test("a big image counts as one (BC-04)", () => {
@@ -177,8 +138,8 @@ test("a big image counts as one (BC-04)", () => {
     { type: "text", text: "What is it?" },
   ];
   assert.equal(read(JSON.stringify({ messages: [{ role: "user", content }] })).status, "complete");
-  assert.equal(fact("promptCodePoints"), 11);
-  assert.equal(fact("images"), 1);
+  assert.equal(reader.fact("promptCodePoints"), 11);
+  assert.equal(reader.fact("images"), 1);
 });
 
 test("nesting is read to a bound, and never traps (BC-12)", () => {

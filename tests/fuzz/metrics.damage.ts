@@ -20,11 +20,6 @@ before(async () => {
   readers = await Readers.start();
 });
 
-function cutsOf(length: number, random: Random): number[] {
-  const cuts = Array.from({ length: random.below(5) }, () => random.below(length + 1));
-  return cuts.sort((a, b) => a - b);
-}
-
 function agree({ reports }: Metrics, expected: Totals, text: Uint8Array): void {
   const shown = JSON.stringify(Buffer.from(text).toString("latin1"));
   for (const key of ["running", "waiting", "kvUsage"] as const) {
@@ -115,7 +110,7 @@ test("generated expositions, against the second reader", () => {
   for (let run = 0; run < RUNS; run++) {
     const lines = Array.from({ length: 1 + random.below(12) }, () => line(random));
     const bytes = encode(lines.join(random.below(4) === 0 ? "\r\n" : "\n"));
-    agree(readers.metrics(bytes, cutsOf(bytes.length, random)), reference(bytes), bytes);
+    agree(readers.metrics(bytes, random.cuts(bytes.length)), reference(bytes), bytes);
   }
 });
 
@@ -124,7 +119,7 @@ test("damaged answers of every format: the second reader's totals, and no cut ma
   const texts = fixtures.filter((bytes) => bytes[0] !== 0x7b);
   for (let run = 0; run < RUNS; run++) {
     const bytes = mutateBytes(random.pick(fixtures), random);
-    const cuts = cutsOf(bytes.length, random);
+    const cuts = random.cuts(bytes.length);
     keeping(bytes, () => {
       const whole = readers.metrics(bytes, [], NOW_MS);
       assert.deepEqual(readers.metrics(bytes, cuts, NOW_MS), whole);
@@ -136,7 +131,7 @@ test("damaged answers of every format: the second reader's totals, and no cut ma
   const plain = small.filter((bytes) => bytes.length < 1000);
   for (let run = 0; run < RUNS; run++) {
     const bytes = mutateBytes(random.pick(plain), random);
-    const cuts = cutsOf(bytes.length, random);
+    const cuts = random.cuts(bytes.length);
     keeping(bytes, () => agree(readers.metrics(bytes, cuts), reference(bytes), bytes));
   }
 });
@@ -149,7 +144,7 @@ test("random bytes", () => {
         ? random.below(256)
         : (random.pick([10, 13, 32, 34, 44, 61, 92, 123, 125, 58]) ?? 0),
     );
-    const cuts = cutsOf(bytes.length, random);
+    const cuts = random.cuts(bytes.length);
     assert.deepEqual(readers.metrics(bytes, cuts, NOW_MS), readers.metrics(bytes, [], NOW_MS));
     for (const isEventStream of [true, false]) {
       const whole = readers.usage(bytes, [], isEventStream);
@@ -180,7 +175,7 @@ test("damaged streams and answers: no cut matters", () => {
     const bytes = mutateBytes(new Uint8Array(Buffer.concat(parts)), random);
     for (const isEventStream of [true, false]) {
       const body = isEventStream ? bytes : bytes.slice(6);
-      const cuts = cutsOf(body.length, random);
+      const cuts = random.cuts(body.length);
       keeping(body, () => {
         const whole = readers.usage(body, [], isEventStream);
         assert.deepEqual(readers.usage(body, cuts, isEventStream), whole);
@@ -195,7 +190,7 @@ test("damaged cluster lists: no cut matters", () => {
   const short = encode(JSON.stringify(JSON.parse(new TextDecoder().decode(bytes))));
   for (let run = 0; run < RUNS / 4; run++) {
     const damaged = mutateBytes(short, random);
-    const cuts = cutsOf(damaged.length, random);
+    const cuts = random.cuts(damaged.length);
     keeping(damaged, () => {
       const whole = readers.clusters(damaged);
       assert.deepEqual(readers.clusters(damaged, cuts), whole);

@@ -13,11 +13,6 @@ before(async () => {
   readers = await Readers.start();
 });
 
-function cutsOf(length: number, random: Random): number[] {
-  const cuts = Array.from({ length: random.below(5) }, () => random.below(length + 1));
-  return cuts.sort((a, b) => a - b);
-}
-
 function near(got: number | undefined, want: number | undefined, what: string): void {
   if (want === undefined || got === undefined) assert.equal(got, want, what);
   else assert.ok(Math.abs(got - want) <= 1e-9 * Math.abs(want), `${what}: ${got}, not ${want}`);
@@ -77,7 +72,7 @@ test("expositions, as a Prometheus library reads them", () => {
     );
     const want = totals(samples);
     const bytes = encode(text);
-    const [got] = readers.metrics(bytes, cutsOf(bytes.length, random)).reports;
+    const [got] = readers.metrics(bytes, random.cuts(bytes.length)).reports;
     for (const key of ["running", "waiting", "kvUsage"] as const) {
       near(got?.[key], want[key], `${key} of ${text}`);
       if (want[key] !== undefined) told++;
@@ -165,7 +160,7 @@ test("answers and streams with usage, as JSON.parse reads them", () => {
       const end = random.pick(["\n\n", "\r\n\r\n"]);
       const body = isEventStream ? `: ping${end}data: ${line}${end}data: [DONE]${end}` : text;
       const bytes = encode(body);
-      const got = readers.usage(bytes, cutsOf(bytes.length, random), isEventStream);
+      const got = readers.usage(bytes, random.cuts(bytes.length), isEventStream);
       assert.deepEqual(
         [got.prompt, got.completion, got.cached, got.done, got.id],
         [
@@ -256,7 +251,7 @@ test("cluster lists, as JSON.parse reads them", () => {
       ),
     );
     const bytes = encode(text);
-    const got = readers.clusters(bytes, cutsOf(bytes.length, random)) ?? [];
+    const got = readers.clusters(bytes, random.cuts(bytes.length)) ?? [];
     assert.deepEqual(
       new Map(got.map(({ address, usable, requests }) => [address, `${usable} ${requests}`])),
       want,

@@ -1,21 +1,15 @@
+import { random } from "../../tools/seeded.ts";
+
 /** Moves every seed, for runs that are to see other inputs: `npm run fuzz -- --seed N`. */
 const OFFSET = 1_000_003 * Number(process.env.FUZZ_SEED ?? 0);
 
-/** Seeded random numbers (mulberry32), so that every run repeats. */
+/** Seeded random numbers, so that every run repeats. */
 export class Random {
-  private state: number;
+  /** A number in [0, 1). */
+  readonly next: () => number;
 
   constructor(seed: number) {
-    this.state = (seed + OFFSET) >>> 0;
-  }
-
-  /** A number in [0, 1). */
-  next(): number {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let t = this.state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+    this.next = random(seed + OFFSET);
   }
 
   /** A whole number in 0..n−1. */
@@ -28,5 +22,11 @@ export class Random {
     const item = items[this.below(items.length)];
     if (item === undefined) throw new Error("nothing to pick from");
     return item;
+  }
+
+  /** Where a text of so many bytes is cut: at most `most` places, in order. */
+  cuts(length: number, most = 4): number[] {
+    const cuts = Array.from({ length: this.below(most + 1) }, () => this.below(length + 1));
+    return cuts.sort((a, b) => a - b);
   }
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { before, test } from "node:test";
-import { instantiate } from "./build.ts";
+import { BodyReader, type Status } from "./bodyreader.ts";
 import { Generator } from "./generate.ts";
 import { countInput, keeping, watchMemory } from "./inputs.ts";
 import { type Json, plain, readJson, wellFormed } from "./json.ts";
@@ -14,68 +14,21 @@ import { readBody } from "./reference/body.ts";
 const RUNS = Number(process.env.FUZZ_RUNS ?? 20_000);
 const MEDIA_TOKENS = 1000;
 const SEED = 7n;
-const COMPLETE = 0;
-const TRUNCATED = 1;
-const MALFORMED = 2;
-const NO_PROMPT = 3;
-
-interface Reader {
-  memory: WebAssembly.Memory;
-  inputAddress(): number;
-  begin(): void;
-  feed(offset: number, len: number): void;
-  finish(isTruncated: number): number;
-  seal(seed: bigint, mediaTokens: number): number;
-  idAt(i: number): bigint;
-  bytesAt(i: number): number;
-  fixedAt(i: number): number;
-  conversation(seed: bigint, session: bigint): bigint;
-  hashOf(offset: number, len: number): bigint;
-  modelPtr(): number;
-  [fact: string]: unknown;
-}
-
-let reader: Reader;
+let reader: BodyReader;
 const bodies: Uint8Array[] = [];
 
 before(async () => {
-  reader = (await instantiate("reader")) as unknown as Reader;
-  watchMemory("body reader", () => reader.memory.buffer.byteLength);
+  reader = await BodyReader.start();
+  watchMemory("body reader", () => reader.memoryBytes);
   const folder = new URL("../fixtures/bodies/", import.meta.url);
   for (const name of (await readdir(folder)).sort()) {
     bodies.push(new Uint8Array(await readFile(new URL(name, folder))));
   }
 });
 
-function load(bytes: Uint8Array): void {
-  new Uint8Array(reader.memory.buffer, reader.inputAddress(), bytes.length).set(bytes);
-}
-
-function read(bytes: Uint8Array, cuts: readonly number[]): number {
+function read(bytes: Uint8Array, cuts: readonly number[]): Status {
   countInput();
-  load(bytes);
-  reader.begin();
-  let from = 0;
-  for (const cut of [...cuts, bytes.length]) {
-    reader.feed(from, cut - from);
-    from = cut;
-  }
-  return reader.finish(0);
-}
-
-function fact(name: string): number {
-  return (reader[name] as () => number)();
-}
-
-function hashFact(name: string): bigint {
-  return (reader[name] as () => bigint)();
-}
-
-function hashOf(text: string): bigint {
-  if (text === "") return 0n;
-  const bytes = Buffer.from(text);
-  load(bytes);
-  return reader.hashOf(0, bytes.length);
+  return reader.read(bytes, cuts);
 }
 
 /** Ids and what they stand for: each must have one of the other. */
@@ -108,13 +61,13 @@ const tooDeep = (json: Json, depth = 0): boolean =>
 function compare(bytes: Uint8Array, cuts: readonly number[], json: Json | undefined): void {
   const status = read(bytes, cuts);
   if (json === undefined) {
-    assert.equal(status, MALFORMED);
+    assert.equal(status, "malformed");
     return;
   }
   const e = readBody(json);
-  assert.equal(status, e.isPrompt ? COMPLETE : NO_PROMPT);
-  const model = Buffer.from(reader.memory.buffer, reader.modelPtr(), fact("modelLen"));
-  assert.equal(model.toString("latin1"), Buffer.from(e.model).subarray(0, 256).toString("latin1"));
+  assert.equal(status, e.isPrompt ? "complete" : "no prompt");
+  const model = reader.model().toString("latin1");
+  assert.equal(model, Buffer.from(e.model).subarray(0, 256).toString("latin1"));
   const expected = {
     stream: e.stream ? 1 : 0,
     outputCap: e.outputCap,
@@ -132,7 +85,9 @@ function compare(bytes: Uint8Array, cuts: readonly number[], json: Json | undefi
     sessionRank: e.session?.rank ?? -1,
     sessionIsResponseId: e.session?.rank === 0 ? 1 : 0,
   };
-  const got = Object.fromEntries(Object.keys(expected).map((name) => [name, fact(name) >> 0]));
+  const got = Object.fromEntries(
+    Object.keys(expected).map((name) => [name, reader.fact(name) >> 0]),
+  );
   assert.deepEqual(got, expected);
   const hashes = {
     modelHash: e.model,
@@ -141,22 +96,21 @@ function compare(bytes: Uint8Array, cuts: readonly number[], json: Json | undefi
     previousResponseIdHash: e.previousResponseId,
     sessionHash: e.session?.text ?? "",
   };
-  const found = Object.keys(hashes).map((name) => [name, hashFact(name)] as const);
-  conversations.check(reader.conversation(SEED, 0n), e.opening);
+  const found = Object.keys(hashes).map((name) => [name, reader.hashFact(name)] as const);
+  conversations.check(reader.conversation(SEED), e.opening);
   compareChain(e.boundaries);
   for (const [name, hash] of found) {
     const text = hashes[name as keyof typeof hashes];
-    if (text !== undefined) assert.equal(hash, hashOf(text), name);
+    if (text !== undefined) assert.equal(hash, reader.hashOf(text), name);
   }
 }
 
 function compareChain(boundaries: ReturnType<typeof readBody>["boundaries"]): void {
-  const length = reader.seal(SEED, MEDIA_TOKENS);
-  const got = Array.from({ length }, (_, i) => [reader.bytesAt(i), reader.fixedAt(i)]);
+  const chain = reader.chain(SEED, MEDIA_TOKENS);
+  const got = chain.map(({ bytes, fixed }) => [bytes, fixed]);
   const expected = boundaries.map((b) => [b.bytes, b.ids + b.media * MEDIA_TOKENS]);
   assert.deepEqual(got, expected);
-  for (const [i, boundary] of boundaries.entries())
-    boundaryIds.check(reader.idAt(i), boundary.before);
+  for (const [i, { id }] of chain.entries()) boundaryIds.check(id, boundaries[i]?.before ?? "");
 }
 
 function check(bytes: Uint8Array, cuts: readonly number[]): void {
@@ -181,11 +135,6 @@ function revive(_key: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([k, v]) => [wellFormed(k), v]));
 }
 
-function randomCuts(length: number, random: Random): number[] {
-  const cuts = Array.from({ length: random.below(5) }, () => random.below(length + 1));
-  return cuts.sort((a, b) => a - b);
-}
-
 test("every split of every body", () => {
   for (const bytes of bodies) {
     const json = readJson(bytes);
@@ -203,7 +152,7 @@ test(`${RUNS} generated bodies`, () => {
   const generator = new Generator(random);
   for (let i = 0; i < RUNS; i++) {
     const bytes = generator.body();
-    check(bytes, randomCuts(bytes.length, random));
+    check(bytes, random.cuts(bytes.length));
   }
 });
 
@@ -213,26 +162,23 @@ test(`${RUNS} mutated bodies`, () => {
   for (let i = 0; i < RUNS; i++) {
     const body = random.below(2) === 0 ? random.pick(bodies) : generator.body();
     const bytes = mutateBytes(body, random);
-    check(bytes, randomCuts(bytes.length, random));
+    check(bytes, random.cuts(bytes.length));
   }
 });
 
 test("bodies cut off anywhere share their boundaries with the whole", () => {
   for (const bytes of bodies) {
-    if (read(bytes, []) !== COMPLETE) continue;
+    if (read(bytes, []) !== "complete") continue;
     const whole = new Set(ids());
-    const points = fact("promptCodePoints");
+    const points = reader.fact("promptCodePoints");
     for (let cut = 0; cut < bytes.length; cut++) {
-      load(bytes);
-      reader.begin();
-      reader.feed(0, cut);
-      assert.equal(reader.finish(1), TRUNCATED);
-      assert.ok(fact("promptCodePoints") <= points);
+      assert.equal(reader.readStart(bytes, cut), "truncated");
+      assert.ok(reader.fact("promptCodePoints") <= points);
       for (const id of ids()) assert.ok(whole.has(id), `cut at ${cut}`);
     }
   }
 
   function ids(): bigint[] {
-    return Array.from({ length: reader.seal(SEED, MEDIA_TOKENS) }, (_, i) => reader.idAt(i));
+    return reader.chain(SEED, MEDIA_TOKENS).map(({ id }) => id);
   }
 });

@@ -147,11 +147,6 @@ function compare(bytes: Uint8Array, cuts: readonly number[], wanted: string | un
   if (text !== wanted) assert.equal(text, wanted, where());
 }
 
-function randomCuts(length: number, random: Random): number[] {
-  const cuts = Array.from({ length: random.below(6) }, () => random.below(length + 1));
-  return cuts.sort((a, b) => a - b);
-}
-
 test("every split of every body", () => {
   for (const bytes of bodies) {
     const wanted = reference(bytes);
@@ -168,7 +163,7 @@ test(`${RUNS} seeded mutations`, () => {
   const random = new Random(1);
   for (let i = 0; i < RUNS; i++) {
     const bytes = mutateBytes(random.pick(bodies), random);
-    const cuts = randomCuts(bytes.length, random);
+    const cuts = random.cuts(bytes.length, 5);
     keeping(bytes, () => compare(bytes, cuts, reference(bytes)));
   }
 });
@@ -211,7 +206,7 @@ test(`${RUNS / 10} seeded texts`, () => {
   const random = new Random(2);
   for (let i = 0; i < RUNS / 10; i++) {
     const bytes = seededText(random);
-    compare(bytes, randomCuts(bytes.length, random), reference(bytes));
+    compare(bytes, random.cuts(bytes.length, 5), reference(bytes));
   }
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { messages, post, testModule, testRoot } from "./fixture.ts";
 import { Host } from "./host.ts";
 import type { Stream } from "./stream.ts";
@@ -8,13 +9,10 @@ import type { Stream } from "./stream.ts";
 const MIB = 1024 * 1024;
 const BUFFER = { "x-at-headers": "1", "x-at-body": "1" };
 
-/** Numbers that look random and are the same in each run. */
+/** Whole numbers below a bound that look random and are the same in each run. */
 function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const next = random(seed);
+  return (below) => Math.floor(next() * below);
 }
 
 describe("limits", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { random } from "../../tools/seeded.ts";
 import { PrefixCache } from "./cache.ts";
 import { RunCursor, type Runs } from "./runs.ts";
 
@@ -73,17 +74,14 @@ describe("prefix cache", () => {
   it("agrees with a plain list of blocks on random traffic", () => {
     const cache = new PrefixCache(300);
     const plain = new PlainCache(300);
-    let seed = 7;
-    const random = (n: number): number => {
-      seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
-      return (seed >>> 8) % n;
-    };
+    const next = random(7);
+    const below = (n: number): number => Math.floor(next() * n);
     for (let i = 0; i < 5000; i += 1) {
       // Ids are chained: the second run's ids depend on where it branches off the first.
-      const family = random(12);
-      const stem = 1 + random(20);
-      const branch = random(3);
-      const tail = random(15);
+      const family = below(12);
+      const stem = 1 + below(20);
+      const branch = below(3);
+      const tail = below(15);
       const runs = [family * 1000, stem, 100_000 + (family * 100 + stem) * 100 + branch * 30, tail];
       const blocks = stem + tail;
       assert.equal(visit(cache, runs, blocks), plain.visit(runs), `request ${i}`);
