@@ -25,6 +25,14 @@ const GOAL_MISSED: i32 = -1000;
 /** Kinds of requests that one pass finds no room for before it ends. */
 const REFUSED_MAX: i32 = 16;
 
+/** Which tickets are looked at. */
+const enum Who {
+  /** Those that weren't refused in this pass. */
+  Left,
+  LightContender,
+  Heavy,
+}
+
 /**
  * Requests that wait for room, in the order in which they are to go: strictly by priority, then fair between tenants, then
  * by time waited over work cubed: highest response ratio next (Brinch Hansen 1971), with small work preferred
@@ -117,7 +125,19 @@ export class Queue {
 
   /** The ticket whose turn it is, of those that weren't refused in this pass; null for none. */
   next(nowMs: f64): Ticket | null {
-    if (this.refusals >= REFUSED_MAX) return null;
+    return this.refusals < REFUSED_MAX ? this.first(Who.Left, nowMs) : null;
+  }
+
+  /**
+   * The ticket that others go by: a light one that contends for room, else a heavy one; null for none. Light ones don't wait for
+   * heavy ones, which are kept for their sake; and one that has room and hasn't been denied it is on its way.
+   */
+  contender(nowMs: f64): Ticket | null {
+    const light = this.first(Who.LightContender, nowMs);
+    return light ? light : this.first(Who.Heavy, nowMs);
+  }
+
+  private first(who: Who, nowMs: f64): Ticket | null {
     let best: Ticket | null = null;
     let bestPriority = i32.MIN_VALUE;
     let bestClock: f64 = 0;
@@ -125,7 +145,7 @@ export class Queue {
     for (let i = 0, n = this.tickets.length; i < n; i++) {
       const ticket = unchecked(this.tickets[i]);
       const priority = effectivePriority(ticket, nowMs);
-      if (priority < bestPriority || (this.refusals > 0 && this.isRefused(ticket))) continue;
+      if (priority < bestPriority || !this.isOf(who, ticket)) continue;
       const clock = this.shares.clock(ticket.share);
       const its = urgency(ticket.queuedMs, weighedWorkMs(ticket, nowMs), nowMs);
       if (priority == bestPriority) {
@@ -228,6 +248,11 @@ export class Queue {
   /** Any ticket, to empty the queue; null when it is empty. */
   any(): Ticket | null {
     return this.tickets.length > 0 ? this.tickets[this.tickets.length - 1] : null;
+  }
+
+  private isOf(who: Who, ticket: Ticket): bool {
+    if (who == Who.Left) return this.refusals == 0 || !this.isRefused(ticket);
+    return who == Who.Heavy ? ticket.isHeavy : ticket.contends && !ticket.isHeavy;
   }
 
   private isRefused(ticket: Ticket): bool {

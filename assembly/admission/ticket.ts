@@ -9,6 +9,8 @@ export class Ticket {
   /** Requests of one kind (model) have room or not together. */
   kind: u64 = 0;
   isHeavy: bool = false;
+  /** Light: whether it found no room, or left it to another worker or gateway; then others leave it theirs. */
+  contends: bool = false;
   /** What it is expected to keep a server busy, ms ≥ 0. */
   workMs: f64 = 0;
   /** Body bytes held for it. */

@@ -1,4 +1,4 @@
-import { Held } from "./held";
+import { Held, Next } from "./held";
 import { Head, Kind } from "./head";
 import { PageEntry } from "./page";
 import { Placement } from "./placement";
@@ -129,6 +129,7 @@ function checkUpdate(at: usize, size: i32): Fault {
 
 function isHeldPossible(held: usize): bool {
   return (
+    Held.next(held) <= Next.Heavy &&
     isWithin(Held.workMs(held), MAX_WORK_MS) &&
     isWithin(Held.waitedMs(held), MAX_AGE_MS) &&
     isWithin(Held.letGoAgeMs(held), MAX_AGE_MS)

@@ -28,7 +28,7 @@
 
 /** "WRP". */
 export const MAGIC: u32 = 0x505257;
-export const VERSION: u8 = 5;
+export const VERSION: u8 = 6;
 
 export const HEAD_BYTES: i32 = 40;
 /** What an update says of held requests. */

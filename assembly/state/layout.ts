@@ -12,7 +12,7 @@
  * ┌──────────┬─────┬──────────────┬──────────┬───────┬──────┬────────────┬────────┐
  * │version 4 │seq 4│heartbeat ms 8│instance 8│count 4│held 4│held bytes 8│logged 8│   who is next in the worker's queue:
  * ├──────────┴─┬───┴────┬─────────┴┬─────────┴┬──────┴──────┴──┬─────────┴─────────┐  and of what priority its least are
- * │priority 4  │tenant 4│since ms 8│work ms 8 │last let go ms 8│lowest priority 4│ proposed, settled 2 + 2
+ * │priority 4  │tenant 4│since ms 8│work ms 8 │last let go ms 8│lowest priority 2│ which 2, proposed, settled 2 + 2
  * └────────────┴────────┴──────────┴──────────┴────────────────┴─────────────────┴─┘
  * ┌───┬───┬─────┬──────┬───┬──────┬─────────┬────────┬───────┐
  * │q 2│d 2│gen 1│last 1│s 2│work 4│context 4│newest 8│clock 8│ …
@@ -28,7 +28,7 @@
  */
 
 /** Raised whenever any layout here changes. */
-export const LAYOUT_VERSION: u32 = 10;
+export const LAYOUT_VERSION: u32 = 11;
 
 /** Most hosts that one namespace can know; a slot number fits u16. */
 export const MAX_HOSTS: i32 = 512;

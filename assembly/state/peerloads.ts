@@ -1,6 +1,7 @@
 import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared } from "../host/shareddata";
+import { Next } from "../peers/held";
 import { belief } from "../peers/merge";
 import { Sequence } from "../peers/sequence";
 import { HostDirectory } from "./hosts";
@@ -102,18 +103,19 @@ export class PeerLoads {
     return this.isOn ? this.records.length : 0;
   }
 
-  /** Record (`PeerView`) of a gateway, if it holds requests and said so within so many ms; 0 otherwise. */
-  holding(index: i32, withinMs: f64, nowMs: f64): usize {
+  /** Record (`PeerView`) of a gateway, if something contends there for room and it said so within so many ms; 0 otherwise. */
+  contending(index: i32, withinMs: f64, nowMs: f64): usize {
     const record = unchecked(this.records[index]);
-    if (record.size == 0 || PeerView.held(record.bytes) == 0) return 0;
+    if (record.size == 0 || PeerView.next(record.bytes) == Next.Nobody) return 0;
     if (!PeerView.isMeasured(record.bytes, nowMs)) return 0;
     return nowMs - PeerView.heardMs(record.bytes) <= withinMs ? record.bytes : 0;
   }
 
-  /** Whether another gateway holds requests, as of what it said within so many ms. */
-  isHolding(withinMs: f64, nowMs: f64): bool {
+  /** Whether a request that comes here may have to leave its room to another gateway's, as of what that said within so many ms. */
+  isContended(isHeavy: bool, withinMs: f64, nowMs: f64): bool {
     for (let i = 0, n = this.recordCount; i < n; i++) {
-      if (this.holding(i, withinMs, nowMs) != 0) return true;
+      const at = this.contending(i, withinMs, nowMs);
+      if (at != 0 && (isHeavy || PeerView.next(at) != Next.Heavy)) return true;
     }
     return false;
   }

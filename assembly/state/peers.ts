@@ -22,6 +22,7 @@ import {
   SLOTS,
   LATE_MS,
   HELD,
+  NEXT,
   HELD_PRIORITY,
   HELD_TENANT,
   HELD_WORK,
@@ -48,7 +49,7 @@ const MEASURE_MS: f64 = 1000;
  * ┌──────────┬─────────┬──────┬─────────┬──────────┬──────────────┬────────────┬─────────────┬───────┬─────────┐
  * │version 4 │highest 4│seen 8│gateway 8│heard ms 8│clock ahead 8 │round trip 8│measured ms 8│slots 4│late ms 4│
  * └──────────┴─────────┴──────┴─────────┴──────────┴──────────────┴────────────┴─────────────┴───────┴─────────┘
- * held: │count 4│priority 4│tenant 4│work 4│since ms 8│let go ms 8│ proposed 2│settled 2│ 4 │
+ * held: │count 2│next 2│priority 4│tenant 4│work 4│since ms 8│let go ms 8│ proposed 2│settled 2│ 4 │
  * per slot: │q 2│d 2│generation 1│ 1 │streams 2│work 4│context 4│newest ms 8│inserted 8│its clock 8│said in message 4│ 4 │speeds 6│ 2 │
  * ```
  * A second value counts the changes of each, so that readers look at one small value to know what is new.
@@ -133,7 +134,8 @@ export class PeerTable {
 
   private takeHeld(held: usize, saidMs: f64): void {
     const bytes = this.record.bytes;
-    store<u32>(bytes + HELD, Held.count(held));
+    store<u16>(bytes + HELD, <u16>Held.count(held));
+    store<u16>(bytes + NEXT, <u16>Held.next(held));
     store<i32>(bytes + HELD_PRIORITY, Held.priority(held));
     store<u32>(bytes + HELD_TENANT, Held.tenant(held));
     store<f32>(bytes + HELD_WORK, <f32>Held.workMs(held));

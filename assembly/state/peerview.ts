@@ -1,3 +1,4 @@
+import { Next } from "../peers/held";
 import { Sequence } from "../peers/sequence";
 import { MAX_HOSTS } from "./layout";
 
@@ -15,6 +16,7 @@ export const MEASURED_MS: usize = 48;
 export const SLOTS: usize = 56;
 export const LATE_MS: usize = 60;
 export const HELD: usize = 64;
+export const NEXT: usize = 66;
 export const HELD_PRIORITY: usize = 68;
 export const HELD_TENANT: usize = 72;
 export const HELD_WORK: usize = 76;
@@ -57,10 +59,14 @@ export class PeerView {
   }
   /** Requests that it holds. */
   @inline
-  static held(at: usize): u32 {
-    return load<u32>(at + HELD);
+  static held(at: usize): i32 {
+    return <i32>load<u16>(at + HELD);
   }
-  /** Priority, tenant, work and time of the next of them to go. */
+  /** What the next of them to go is; its priority, tenant, work and time. */
+  @inline
+  static next(at: usize): Next {
+    return <Next>load<u16>(at + NEXT);
+  }
   @inline
   static nextPriority(at: usize): i32 {
     return load<i32>(at + HELD_PRIORITY);

@@ -1,6 +1,7 @@
 import { Text } from "../bytes";
 import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared } from "../host/shareddata";
+import { Next } from "../peers/held";
 import { Keys, setKeyIndex } from "./keys";
 import { MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
 import { SharedRecord } from "./record";
@@ -29,6 +30,7 @@ const NEXT_SINCE: i32 = 56;
 const NEXT_WORK: i32 = 64;
 const LET_GO: i32 = 72;
 const LOWEST: i32 = 80;
+const NEXT: i32 = 82;
 const PROPOSED: i32 = 84;
 const SETTLED: i32 = 86;
 
@@ -68,7 +70,12 @@ export class RowView {
   static logged(row: usize): u64 {
     return load<u64>(row + LOGGED);
   }
-  /** Of the request that goes next from the worker's queue: priority, a part of its tenant's hash, since when it waits, its work. */
+  /** What goes next from the worker's queue, as far as others are to leave their room to it. */
+  @inline
+  static next(row: usize): Next {
+    return RowView.held(row) > 0 ? <Next>load<u16>(row + NEXT) : Next.Nobody;
+  }
+  /** Of that request: priority, a part of its tenant's hash, since when it waits, its work. */
   @inline
   static nextPriority(row: usize): i32 {
     return load<i32>(row + NEXT_PRIORITY);
@@ -93,7 +100,7 @@ export class RowView {
   /** Lowest priority in the worker's queue, at most: some of it may have left since. */
   @inline
   static lowestPriority(row: usize): i32 {
-    return load<i32>(row + LOWEST);
+    return <i32>load<i16>(row + LOWEST);
   }
   /** Heavy prompts that the worker ever proposed to send somewhere, and that it then did or gave up, modulo 2^16. */
   @inline
@@ -176,8 +183,9 @@ export class WorkerRow {
   }
 
   /** Who goes next from the worker's queue; published with the next change or heartbeat, or by `publish`. */
-  setNext(priority: i32, tenant: u32, sinceMs: f64, workMs: f64): void {
+  setNext(next: Next, priority: i32, tenant: u32, sinceMs: f64, workMs: f64): void {
     const bytes = this.record.bytes;
+    store<u16>(bytes + NEXT, <u16>next);
     store<i32>(bytes + NEXT_PRIORITY, priority);
     store<u32>(bytes + NEXT_TENANT, tenant);
     store<f64>(bytes + NEXT_SINCE, sinceMs);
@@ -185,9 +193,15 @@ export class WorkerRow {
     this.touch();
   }
 
+  /** Nothing that the worker holds contends for room; published like `setNext`. */
+  clearNext(): void {
+    store<u16>(this.record.bytes + NEXT, <u16>Next.Nobody);
+    this.touch();
+  }
+
   /** The lowest priority that the worker holds; published like `setNext`. */
   setLowest(priority: i32): void {
-    store<i32>(this.record.bytes + LOWEST, priority);
+    store<i16>(this.record.bytes + LOWEST, <i16>priority);
     this.touch();
   }
 

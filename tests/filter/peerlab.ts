@@ -248,7 +248,7 @@ function readUpdate(body: Buffer): Update {
     gateway: body.readBigUInt64LE(8),
     sequence: body.readUInt32LE(16),
     sentMs: body.readDoubleLE(24),
-    held: body.readUInt32LE(HEAD_BYTES),
+    held: body.readUInt16LE(HEAD_BYTES),
     rows,
     placements,
   };

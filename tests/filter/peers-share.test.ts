@@ -59,6 +59,53 @@ test("held requests have one order over all gateways: by priority, then the more
   assert.deepEqual(order, [4, 3, 2, 0, 1, 5]);
 });
 
+/** Gateways that know the speed of each of their servers, and what light prompts are like. */
+function learned(count: number, servers: number, admission: object): PeerLab {
+  const lab = new PeerLab(count, { servers, config: { cost: { learn: true }, admission } });
+  lab.wait(1300);
+  for (let i = 0; i < 30; i++) {
+    const lessons = Array.from({ length: servers }, () =>
+      lab.at(i % count).send(chat(prose(8000, rand))),
+    );
+    lab.wait(110);
+    for (const lesson of lessons) lesson.answer();
+    lab.wait(60);
+  }
+  return lab;
+}
+
+test("light prompts don't wait for a heavy one that a gateway keeps for their sake", () => {
+  const lab = learned(3, 2, { heavy_prompt_tokens: 8000 });
+  const busy = lab.at(0).send(chat(prose(120_000, rand)));
+  lab.wait(50);
+  const decoding = lab.at(1).send(chat("hello", { stream: true }));
+  beginStream(decoding);
+  const kept = lab.at(0).send(chat(prose(120_000, rand)));
+  lab.wait(60);
+  assert.ok(isSent(busy) && isHeld(kept) && busy.target !== decoding.target);
+  for (let i = 0; i < 6; i++) {
+    const light = [1, 2].map((gateway) => lab.at(gateway).send(chat(prose(40 + i, rand))));
+    assert.deepEqual(light.map(isSent), [true, true], `round ${i}`);
+    lab.wait(3);
+  }
+  assert.ok(isHeld(kept));
+});
+
+test("where several servers come free at once, gateways don't wait for each other to take one", () => {
+  const lab = learned(4, 4, { heavy_prompt_tokens: 100_000 });
+  const busy = [0, 1, 2, 3].map((gateway) => {
+    const exchange = lab.at(gateway).send(chat(prose(120_000, rand)));
+    lab.wait(30);
+    return exchange;
+  });
+  const held = [0, 1, 2, 3].map((gateway) => lab.at(gateway).send(chat(prose(8000, rand))));
+  lab.wait(100);
+  assert.ok(busy.every(isSent) && held.every(isHeld));
+  for (const exchange of busy) exchange.answer();
+  lab.wait(15);
+  assert.deepEqual(held.map(isSent), [true, true, true, true]);
+});
+
 test("a gateway that holds requests and falls silent keeps nobody from the room", () => {
   const lab = new PeerLab(2, { servers: 1, config: { metrics: { interval_ms: 10 } } });
   lab.page = page(40, 90);

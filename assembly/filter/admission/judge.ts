@@ -41,7 +41,8 @@ export class Judge {
     const hasRoom = !isFull && !decider.isCongested && !d.isKept;
     const isIdle = hasRoom && decider.isIdle(slot);
     const fleet = core.fleet;
-    const isHeld = fleet.inFlight.held() > 0 || fleet.peerLoads.isHolding(CURRENT_MS, now);
+    const isHeld =
+      fleet.inFlight.held() > 0 || fleet.peerLoads.isContended(d.isHeavy, CURRENT_MS, now);
     const isFree = isIdle || (hasRoom && !isHeld);
     if (isFree && (isIdle || ticket.deadlineMs == Infinity)) return Phase.Sent;
     this.describe(stream);
@@ -67,6 +68,7 @@ export class Judge {
     if (reader) decider.keep(d, reader);
     if (waiting.queue.length == 0) waiting.drain.begin(now);
     ticket.queuedMs = now;
+    ticket.contends = !hasRoom;
     ticket.expiresMs = Math.min(now + <f64>core.config.admission.queueTimeoutMs, ticket.deadlineMs);
     if (ticket.isHeavy) {
       ticket.freeMs = now + (ticket.expiresMs - now) * KEPT_SHARE;

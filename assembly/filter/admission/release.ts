@@ -84,11 +84,15 @@ export class Release {
       const isRoomFor =
         isHost && !d.isKept && !decider.isCongested && decider.hasRoom(d.choice.slots[0]);
       if (waiting.isOn && isHost && !isRoomFor) {
+        ticket.contends = true;
         queue.refuse(ticket);
         continue;
       }
       isRoom = true;
-      if (waiting.isOn && !waiting.turn.isMine(ticket, isHost ? d.choice.slots[0] : -1, now)) break;
+      if (waiting.isOn && !waiting.turn.isMine(ticket, isHost ? d.choice.slots[0] : -1, now)) {
+        ticket.contends = true;
+        break;
+      }
       waiting.turn.taken(now);
       this.letGo(ticket, now);
       released++;

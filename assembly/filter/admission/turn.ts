@@ -1,5 +1,6 @@
 import { Queue, effectivePriority, urgency, weighedWorkMs } from "../../admission/queue";
 import { Ticket } from "../../admission/ticket";
+import { Next } from "../../peers/held";
 import { PeerView } from "../../state/peerview";
 import { RowView } from "../../state/row";
 import { Core } from "../core";
@@ -14,8 +15,13 @@ const PATIENCE_MS: f64 = 25;
 
 /**
  * Whose turn it is among the workers, and among gateways that hear each other: each has its own queue, and all of them give
- * out the same room. Each publishes who is next in its queue; one whose next has a lower priority, or is less urgent, leaves the room to the other. Between tenants
- * the workers take turns, for a tenant's fair share is known within a worker only.
+ * out the same room. Each publishes who is next in its queue; one whose next has a lower priority, or is less urgent, leaves the
+ * room to the other. Between tenants the workers take turns, for a tenant's fair share is known within a worker only.
+ *
+ * Only what contends for room is published: a light request that was denied it or left it to another, else a heavy one, whom
+ * only heavy ones wait for. What has room and was never denied it is on its way; while such a one was waited for, light requests
+ * stood 30 ms beside idle servers (heavy-light before 64 servers, 16 gateways, first half: p50 / p90 56 / 259 ms; 36 / 146 with
+ * this, 34 / 105 with one gateway).
  */
 export class Turn {
   /** Since when room is left to others, and when it was last, ms. */
@@ -33,12 +39,15 @@ export class Turn {
 
   /** Notes who is next here, for the others: to be published with the row. */
   note(queue: Queue, nowMs: f64): void {
-    queue.beginPass();
-    const next = queue.next(nowMs);
-    if (!next) return;
-    const priority = effectivePriority(next, nowMs);
-    this.core.fleet.row.setNext(
-      priority,
+    const row = this.core.fleet.row;
+    const next = queue.contender(nowMs);
+    if (!next) {
+      row.clearNext();
+      return;
+    }
+    row.setNext(
+      next.isHeavy ? Next.Heavy : Next.Light,
+      effectivePriority(next, nowMs),
       <u32>next.tenant,
       next.queuedMs,
       weighedWorkMs(next, nowMs),
@@ -46,12 +55,14 @@ export class Turn {
   }
 
   /**
-   * Whether a request that has room takes it, or leaves it to another worker's or gateway's.
+   * Whether a request that has room takes it, or leaves it to another worker's or gateway's. A light one takes it, too, where
+   * there is room for all that come before it: else many gateways take servers that come free one after the other, a tick and a
+   * message apart (Azure code, the same way: p90 / p99 575 / 1,864 ms; 464 / 1,009 with this, 417 / 896 with one gateway).
    * @param slot the host that has room
    */
   isMine(ticket: Ticket, slot: i32, nowMs: f64): bool {
     const ahead = this.ahead(ticket, nowMs);
-    if (ahead > 0) {
+    if (ahead > 0 && (ticket.isHeavy || this.core.decider.openingsAt(nowMs) <= ahead)) {
       const isLeft = nowMs - this.leftLastMs < PATIENCE_MS && nowMs >= this.leftLastMs;
       const isOther = this.hasPeers && slot != this.leftSlot;
       if (!isLeft || isOther) this.leftSinceMs = nowMs;
@@ -88,15 +99,15 @@ export class Turn {
     let ahead = 0;
     for (let i = 0, n = workers.count; i < n && ahead == 0; i++) {
       const at = workers.holding(i, CURRENT_MS, nowMs);
-      if (at == 0) continue;
+      if (at == 0 || !isOver(RowView.next(at), ticket)) continue;
       const its = urgency(RowView.nextSinceMs(at), RowView.nextWorkMs(at), nowMs);
       const letGoMs = RowView.letGoMs(at);
       if (this.isAfter(RowView.nextPriority(at), RowView.nextTenant(at), its, letGoMs)) ahead++;
     }
     const peers = fleet.peerLoads;
     for (let i = 0, n = peers.recordCount; i < n; i++) {
-      const at = peers.holding(i, CURRENT_MS, nowMs);
-      if (at == 0) continue;
+      const at = peers.contending(i, CURRENT_MS, nowMs);
+      if (at == 0 || !isOver(PeerView.next(at), ticket)) continue;
       const its = urgency(PeerView.nextSinceMs(at), PeerView.nextWorkMs(at), nowMs);
       const letGoMs = PeerView.letGoMs(at);
       if (this.isAfter(PeerView.nextPriority(at), PeerView.nextTenant(at), its, letGoMs)) ahead++;
@@ -109,4 +120,10 @@ export class Turn {
     if (priority != this.priority) return priority > this.priority;
     return tenant == this.tenant ? itsUrgency > this.urgency : letGoMs < this.letGoMs;
   }
+}
+
+/** Whether a request may have to leave room to such a one. */
+@inline
+function isOver(next: Next, ticket: Ticket): bool {
+  return next == Next.Light || (next == Next.Heavy && ticket.isHeavy);
 }

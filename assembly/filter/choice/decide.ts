@@ -133,6 +133,11 @@ export class Decider {
     return this.congested;
   }
 
+  /** At how many hosts the request that was decided for last could begin now. */
+  openingsAt(nowMs: f64): i32 {
+    return this.openings.count(this.candidates, nowMs);
+  }
+
   /** For the request that was decided for last: the host of its first token soonest comes first, whatever its whole price. */
   preferSoonest(d: Decision, nowMs: f64): void {
     const slots = d.choice.slots;

@@ -35,6 +35,17 @@ export class Openings {
     return true;
   }
 
+  /** At how many hosts a request could begin now. */
+  count(c: Candidates, nowMs: f64): i32 {
+    const limitMs = <f64>this.config.admission.lateBindingMs;
+    let open = 0;
+    for (let slot = 0; slot < c.count; slot++) {
+      if (!unchecked(c.usable[slot]) || unchecked(c.room[slot]) == Room.None) continue;
+      if (unchecked(c.pendingMs[slot]) <= limitMs && !this.isDecoding(c, slot, nowMs)) open++;
+    }
+    return open;
+  }
+
   /** Of the usable hosts that have room, the one where a request would have its first token soonest; `otherwise` if none has. */
   soonest(c: Candidates, otherwise: i32, nowMs: f64): i32 {
     let best = otherwise;

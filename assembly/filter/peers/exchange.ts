@@ -5,6 +5,7 @@ import { logWarn } from "../../host/log";
 import { outLen, outPtr } from "../../host/memory";
 import { setEffectiveContext } from "../../host/stream";
 import { Fault, check } from "../../peers/check";
+import { Next } from "../../peers/held";
 import { missingShare } from "../../peers/merge";
 import { Head, Kind } from "../../peers/head";
 import { mix } from "../../prefix/hash";
@@ -148,7 +149,8 @@ export class Exchange {
     if (this.calls.members.count == 0 || this.isWaiting || !outbox.open()) return;
     const next = nextOf(this.core.fleet.row.bytes);
     const sinceMs = nowMs - outbox.pushedMs;
-    if (next == this.nextTold && sinceMs >= 0 && sinceMs < HELD_AGAIN_MS) return;
+    const isSame = next == this.nextTold;
+    if (isSame && (next == 0 || (sinceMs >= 0 && sinceMs < HELD_AGAIN_MS))) return;
     this.nextTold = next;
     this.wait(sinceMs < 0 ? 1 : Math.max(HELD_MS - sinceMs, this.gapMs(nowMs)));
   }
@@ -289,9 +291,9 @@ export class Exchange {
   }
 }
 
-/** Differs where another request is next of those that a worker holds, or one was let go. */
+/** Differs where another request is next of those that a worker holds, or one was let go; 0 where none contends for room. */
 function nextOf(row: usize): u64 {
-  if (RowView.held(row) == 0) return 0;
+  if (RowView.next(row) == Next.Nobody) return 0;
   const since = reinterpret<u64>(RowView.nextSinceMs(row));
   const letGo = reinterpret<u64>(RowView.letGoMs(row));
   return mix(since, letGo + <u64>RowView.nextPriority(row));

@@ -1,5 +1,5 @@
 import { urgency } from "../../admission/queue";
-import { Held } from "../../peers/held";
+import { Held, Next } from "../../peers/held";
 import { RowView } from "../../state/row";
 import { Fleet } from "../fleet/fleet";
 import { CURRENT_MS } from "../admission/turn";
@@ -9,24 +9,31 @@ export function tellHeld(at: usize, fleet: Fleet, nowMs: f64): void {
   const workers = fleet.inFlight.workers;
   const own = fleet.row.bytes;
   let held = RowView.held(own);
-  let next: usize = held > 0 ? own : 0;
+  let next: usize = RowView.next(own) != Next.Nobody ? own : 0;
   let letGoMs = RowView.letGoMs(own);
   for (let i = 0, n = workers.count; i < n; i++) {
     const row = workers.holding(i, CURRENT_MS, nowMs);
     if (row == 0) continue;
     held += RowView.held(row);
     letGoMs = Math.max(letGoMs, RowView.letGoMs(row));
+    if (RowView.next(row) == Next.Nobody) continue;
     if (next == 0 || isBefore(row, next, nowMs)) next = row;
   }
   Held.clear(at);
+  Held.setCount(at, held);
   if (next == 0) return;
   const waitedMs = nowMs - RowView.nextSinceMs(next);
   const workMs = RowView.nextWorkMs(next);
   const priority = RowView.nextPriority(next);
-  Held.write(at, held, priority, RowView.nextTenant(next), workMs, waitedMs, nowMs - letGoMs);
+  const tenant = RowView.nextTenant(next);
+  Held.write(at, RowView.next(next), priority, tenant, workMs, waitedMs, nowMs - letGoMs);
 }
 
+/** Light ones come before heavy ones, as in a worker's own queue. */
 function isBefore(a: usize, b: usize, nowMs: f64): bool {
+  const kindA = RowView.next(a);
+  const kindB = RowView.next(b);
+  if (kindA != kindB) return kindA == Next.Light;
   const priorityA = RowView.nextPriority(a);
   const priorityB = RowView.nextPriority(b);
   if (priorityA != priorityB) return priorityA > priorityB;

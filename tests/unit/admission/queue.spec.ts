@@ -153,6 +153,21 @@ describe("queue", () => {
     expect(queue.next(0)!.owner).toBe(heavy.owner);
   });
 
+  it("names to others who contends for room: a light one that was denied it, else a heavy one", () => {
+    const queue = new Queue();
+    const fresh = ticket(5);
+    const denied = ticket(50);
+    denied.contends = true;
+    const heavy = heavyTicket(0, 3000);
+    queue.add(fresh);
+    expect(queue.contender(0) == null).toBe(true);
+    queue.add(heavy);
+    expect(queue.contender(0)!.owner).toBe(heavy.owner);
+    queue.add(denied);
+    queue.refuse(denied);
+    expect(queue.contender(0)!.owner).toBe(denied.owner);
+  });
+
   it("gives back what has expired, and only that", () => {
     const queue = new Queue();
     const first = ticket(1);

@@ -6,7 +6,7 @@ import {
   placementsOf,
   rowsOf,
 } from "../../../assembly/peers/check";
-import { Held } from "../../../assembly/peers/held";
+import { Held, Next } from "../../../assembly/peers/held";
 import { Head, Kind } from "../../../assembly/peers/head";
 import { PageEntry } from "../../../assembly/peers/page";
 import { Placement } from "../../../assembly/peers/placement";
@@ -23,7 +23,8 @@ function update(): i32 {
   Head.setSequence(at, 41);
   Head.setProposals(at, 65535, 65530);
   Head.setSentMs(at, 1700000000000);
-  Held.write(heldOf(at), 9, -3, 77, 250, 40, 12);
+  Held.setCount(heldOf(at), 9);
+  Held.write(heldOf(at), Next.Light, -3, 77, 250, 40, 12);
   const row = rowsOf(at);
   Row.write(row, 11, 3, 2, 70000, 1234.5, 1e6, 20, 5e9);
   Row.write(row + ROW_BYTES, 12, 0, 0, 0, -1, -1, 1e12, 0);
@@ -43,6 +44,7 @@ describe("check", () => {
     expect(Head.settled(at)).toBe(65530);
     const held = heldOf(at);
     expect(Held.count(held)).toBe(9);
+    expect(Held.next(held)).toBe(Next.Light);
     expect(Held.priority(held)).toBe(-3);
     expect(Held.tenant(held)).toBe(77);
     expect(Held.workMs(held)).toBe(250);
