@@ -1,15 +1,20 @@
 /** `npm run build`: compiles assembly/ to build/warmroute.wasm and build/warmroute.debug.wasm. */
+import { commandLine, oneOf } from "./commandline.ts";
 import { build } from "./compile.ts";
 
-const only = process.argv[2];
-const targets = only === "release" || only === "debug" ? [only] : ["release", "debug"];
-if (only !== undefined && targets.length === 2) {
-  console.error(`npm run build: expected "release" or "debug", got "${only}"`);
-  process.exit(2);
-}
+const TARGETS = ["release", "debug"] as const;
+
+const USAGE = `npm run build -- [release|debug]
+
+Compiles the filter: build/warmroute.wasm, build/warmroute.debug.wasm; both by default.
+`;
+
+const targets = commandLine(USAGE, (args) =>
+  args.length === 0 ? TARGETS : args.map((arg) => oneOf("npm run build", arg, TARGETS)),
+);
 let failed = false;
 for (const target of targets) {
-  const result = build(target as "release" | "debug");
+  const result = build(target);
   if (result.ok) {
     console.log(`${result.file}  ${(result.bytes / 1024).toFixed(1)} KiB  ${result.ms} ms`);
   } else {

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+
 /**
  * What a program is asked: `read` makes its options of the arguments, by `parseArgs` and the checks below. Ends the program
  * with `usage` after --help, and with `usage` and what is wrong (exit code 2) when the arguments make no sense.
@@ -43,6 +46,20 @@ export function oneOf<T extends string>(name: string, text: string, words: reado
 /** The parts of a list with commas; empty ones don't count. */
 export function parts(list: string): string[] {
   return list.split(",").filter((part) => part !== "");
+}
+
+/** The parts of a list with commas, at least one. @throws RangeError with the option when there is none. */
+export function some(name: string, list: string): string[] {
+  const found = parts(list);
+  if (found.length > 0) return found;
+  throw new RangeError(`${name}: expected one or several, with commas between, got "${list}"`);
+}
+
+/** A file to be written at the end: better refused before the work than after it. @throws RangeError if its folder isn't there. */
+export function output(name: string, path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  if (path !== "" && existsSync(dirname(path))) return path;
+  throw new RangeError(`${name}: expected a file in a folder that is there, got "${path}"`);
 }
 
 /** What seeds are. */

@@ -40,7 +40,12 @@ if (!built.ok) {
 let inputs = 0;
 let failed = 0;
 const { files } = findSuites(asked.length > 0 ? asked : ["tests/fuzz/"]);
-for (const { path } of files.filter(({ suite }) => suite === "fuzz")) {
+const suites = files.filter(({ suite }) => suite === "fuzz");
+if (suites.length === 0) {
+  console.error(`No fuzz suite has ${asked.join(" or ")} in its path.`);
+  process.exit(2);
+}
+for (const { path } of suites) {
   const started = Date.now();
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

@@ -3,6 +3,7 @@
  * `N passed, N failed`. With parts of paths, only the files whose path has one of them.
  */
 import { availableParallelism } from "node:os";
+import { commandLine } from "./commandline.ts";
 import { build } from "./compile.ts";
 import { findEnvoy } from "./envoy/find.ts";
 import { findSuites, type TestFile } from "./test/files.ts";
@@ -17,8 +18,14 @@ const ALONE = ["e2e", "browser", "doctor", "bench", "start", "examples"];
 /** Folders whose tests need no filter. */
 const WITHOUT_FILTER = ["layout", "llm", "tools", "bench"];
 
+const USAGE = `npm test -- [PART of a path …]
+
+Builds, and runs every test, those on real Envoy included, or those whose path has one of the parts:
+npm test -- e2e/bodies. Ends with how many passed and failed; exit code 1 if any failed.
+`;
+
 const started = Date.now();
-const parts = process.argv.slice(2);
+const parts = commandLine(USAGE, (args) => args);
 const { specs, files } = findSuites(parts);
 let passed = 0;
 let failed = 0;

@@ -32,6 +32,8 @@ export class HostDirectory {
   private hashes: StaticArray<u64> = new StaticArray<u64>(MAX_HOSTS);
   /** Slots in use or once used: slot numbers are below this. */
   count: i32 = 0;
+  /** Whether anything but answers names some host: else those that are known may be few of them. */
+  areNamed: bool = false;
   /** How often the local copy was taken anew; wraps. */
   version: u32 = 0;
 
@@ -150,6 +152,12 @@ export class HostDirectory {
     return load<u8>(this.at(slot) + SOURCES);
   }
 
+  /** Whether anything but answers names the host. */
+  @inline
+  isNamed(slot: i32): bool {
+    return (this.sources(slot) & ~(<u8>Source.Answers)) != 0;
+  }
+
   @inline
   isUnhealthy(slot: i32): bool {
     return (load<u8>(this.at(slot) + FLAGS) & FLAG_UNHEALTHY) != 0;
@@ -213,7 +221,9 @@ export class HostDirectory {
 
   private index(): void {
     this.version++;
+    this.areNamed = false;
     for (let slot = 0; slot < this.count; slot++) {
+      if (this.isNamed(slot)) this.areNamed = true;
       this.hashes[slot] =
         this.sources(slot) == 0 ? 0 : hashBytes(this.addressPtr(slot), this.addressLen(slot));
     }

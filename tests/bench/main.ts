@@ -33,11 +33,18 @@ for (const name of options.peers) {
   if (why !== undefined) console.log(`${name} can't be installed: ${why}`);
 }
 
-const able = [
+const known = [
   ...envoyContenders(options.configuration, options.variants),
   extProcContender,
   ...peerContenders(),
-].filter((contender, i) => {
+];
+const names = known.map(({ name }) => name);
+const unknown = options.only?.find((name) => !names.includes(name));
+if (unknown !== undefined) {
+  console.error(`--only: expected ${names.join(", ")}, got "${unknown}"`);
+  process.exit(2);
+}
+const able = known.filter((contender, i) => {
   const { only, variants } = options;
   const isAsked =
     only === undefined || only.includes(contender.name) || variants.has(contender.name);

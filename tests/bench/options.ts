@@ -1,5 +1,13 @@
 import { parseArgs } from "node:util";
-import { commandLine, MAX_SEED, oneOf, parts, whole } from "../../tools/commandline.ts";
+import {
+  commandLine,
+  MAX_SEED,
+  oneOf,
+  output,
+  parts,
+  some,
+  whole,
+} from "../../tools/commandline.ts";
 import { parseSize } from "./bodies.ts";
 import { PEER_NAMES } from "./peers.ts";
 
@@ -59,10 +67,10 @@ export function readOptions(): Options {
         json: { type: "string" },
       },
     });
-    const answers = values.stream ? ["streamed"] : parts(values.answers);
+    const answers = values.stream ? ["streamed"] : some("--answers", values.answers);
     return {
-      bodyBytes: parts(values.bodies).map(parseSize),
-      hosts: parts(values.hosts).map((text) => whole("--hosts", text, 1, 254)),
+      bodyBytes: some("--bodies", values.bodies).map(size),
+      hosts: some("--hosts", values.hosts).map((text) => whole("--hosts", text, 1, 254)),
       streamed: answers.map(
         (kind) => oneOf("--answers", kind, ["plain", "streamed"]) === "streamed",
       ),
@@ -70,13 +78,22 @@ export function readOptions(): Options {
       rounds: whole("--rounds", values.rounds, 1, 100),
       connections: whole("--connections", values.connections, 1, 10_000),
       peers: values.peers === "all" ? PEER_NAMES : parts(values.peers).map(peer),
-      only: values.only === undefined ? undefined : parts(values.only),
+      only: values.only === undefined ? undefined : some("--only", values.only),
       configuration: configuration("--config", values.config),
       variants: new Map(values.variant.map(variant)),
       seed: whole("--seed", values.seed, 0, MAX_SEED),
-      json: values.json,
+      json: output("--json", values.json),
     };
   });
+}
+
+/** Below this a body holds no prompt. */
+const LEAST_BODY_BYTES = 200;
+
+function size(text: string): number {
+  const bytes = parseSize(text);
+  if (bytes >= LEAST_BODY_BYTES) return bytes;
+  throw new RangeError(`--bodies: expected at least ${LEAST_BODY_BYTES} bytes each, got "${text}"`);
 }
 
 const peer = (name: string): string => oneOf("--peers", name, PEER_NAMES);

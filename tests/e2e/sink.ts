@@ -19,6 +19,8 @@ export interface Sink {
   seen: Seen[];
   /** What it answers from now on instead of 200. */
   status: number;
+  /** Whether its health check is answered 200 from now on, or 503. */
+  healthy: boolean;
   /** Closes each connection at the request's end without an answer. */
   reset: boolean;
   stop(): Promise<void>;
@@ -41,6 +43,7 @@ async function startSink(): Promise<Sink> {
     request.on("end", () => {
       const path = request.url ?? "";
       if (path === "/health" || path === "/metrics") {
+        if (path === "/health" && !sink.healthy) response.statusCode = 503;
         response.end("vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n");
         return;
       }
@@ -65,6 +68,7 @@ async function startSink(): Promise<Sink> {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     seen: [],
     status: 200,
+    healthy: true,
     reset: false,
     stop: () =>
       new Promise((resolve) => {

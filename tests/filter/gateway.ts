@@ -34,6 +34,8 @@ export interface RequestOptions {
   path?: string;
   method?: string;
   headers?: Record<string, string>;
+  /** Cluster of its route; `llm` by default. */
+  cluster?: string;
   /** Bytes per chunk; the whole body at once by default. */
   chunk?: number;
 }
@@ -91,7 +93,7 @@ export class Gateway {
   /** Sends a request with a JSON body (or raw bytes) and brings it to the filter's decision. */
   send(body: unknown, options: RequestOptions = {}): Exchange {
     const root = this.roots[options.worker ?? 0] as Root;
-    const stream = root.createStream({ cluster: "llm" });
+    const stream = root.createStream({ cluster: options.cluster ?? "llm" });
     const bytes =
       body instanceof Uint8Array
         ? Buffer.from(body)

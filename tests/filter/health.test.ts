@@ -56,6 +56,20 @@ test("4xx, clients that go away, and what Envoy itself can't do say nothing of t
   assert.equal(recordOf(gateway, BAD).failures, 0);
 });
 
+test("what Envoy answers by itself, whatever the status, is no answer of the server", () => {
+  const gateway = gatewayOf();
+  for (const status of [401, 403, 413, 429]) {
+    fail(gateway, 1, answer500);
+    // As a filter behind this one does.
+    fail(gateway, 1, (exchange) => {
+      exchange.stream.reply(status, "local_rate_limited", new HeaderMap(), "no");
+      assert.equal(exchange.debug("host"), undefined);
+    });
+    if (status === 401) assert.equal(recordOf(gateway, BAD).failures, 1);
+  }
+  assert.equal(burst(gateway), 0);
+});
+
 test("resets and refused connections count, and failures behind a fallback", () => {
   for (const how of [
     breakOff,

@@ -68,3 +68,62 @@ test("only what can be a server becomes one: engines by their labels, addresses 
   alone.send(chat("known")).answer({ host: "10.0.0.3:8000" });
   assert.deepEqual(listed(alone), ["10.0.0.3:8000"]);
 });
+
+test("routes to another cluster: its servers are not taken for ours, nor what they do for what ours do", () => {
+  const other = "10.9.0.1:8000";
+  const named = new Gateway(NAMES, { config: { metrics: { source: "none" } } });
+  const discovering = new Gateway(NAMES, { config: { discovery: { source: "envoy_admin" } } });
+  for (const gateway of [named, discovering]) {
+    // Before any of ours has answered, and after.
+    for (let i = 0; i < 6; i++) {
+      const elsewhere = gateway.send(chat(`embed ${i}`), { cluster: "other" });
+      const chosen = elsewhere.target as string;
+      gateway.host.advance(300);
+      assert.equal(gateway.inFlight(chosen), 1);
+      elsewhere.begin({ host: other });
+      gateway.host.advance(300);
+      assert.equal(gateway.inFlight(chosen), 0);
+      elsewhere.end();
+      assert.equal(elsewhere.debug("host"), other);
+      assert.equal(elsewhere.debug("reason"), "fallback");
+      gateway.send(chat(`ours ${i}`)).answer();
+    }
+    assert.deepEqual(knownHosts(gateway, [...NAMES, other]), NAMES);
+    assert.deepEqual(listed(gateway), NAMES);
+    assert.equal(gateway.stat("choices_ignored_total"), 0);
+    const told = gateway.host.logs.filter(({ message }) => message.includes("cluster other"));
+    assert.equal(told.length, 1);
+  }
+  // One of our cluster that wasn't named is found all the same.
+  named.send(chat("new")).answer({ host: "10.0.0.9:8000" });
+  assert.ok(knownHosts(named, ["10.0.0.9:8000"]).length > 0);
+});
+
+test("where only answers tell of servers, some requests go where Envoy sends them, so that others are found", () => {
+  const gateway = new Gateway([]);
+  const envoys = [...NAMES, ...NAMES];
+  const left: boolean[] = [];
+  for (let i = 0; i < 24; i++) {
+    const request = gateway.send(chat(`${i} is about something else`));
+    const isLeft = request.choice.length === 0;
+    left.push(isLeft);
+    request.answer(isLeft ? { host: envoys[left.filter(Boolean).length % 6] as string } : {});
+  }
+  assert.deepEqual(knownHosts(gateway, NAMES), NAMES);
+  assert.equal(left.filter(Boolean).length, 7);
+  // What has a cache goes there; once anything names servers, all do.
+  const turn = "a conversation that goes on ".repeat(50);
+  const first = gateway.send(chat(turn), { headers: { "x-session-id": "s" } });
+  first.answer({ host: NAMES[1] as string });
+  for (let i = 0; i < 8; i++) {
+    const next = gateway.send(chat(turn), { headers: { "x-session-id": "s" } });
+    assert.equal(next.target, NAMES[1]);
+    next.answer();
+  }
+  const named = new Gateway(NAMES);
+  for (let i = 0; i < 12; i++) {
+    const request = named.send(chat(`${i} is about something else`));
+    assert.equal(request.choice.length, 3);
+    request.answer();
+  }
+});

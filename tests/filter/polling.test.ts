@@ -123,6 +123,30 @@ test("a server without an answer isn't asked again before its time-out", () => {
   assert.equal(gateway.stat("scrape_failures_total"), 4);
 });
 
+test("a page that is elsewhere, or compressed, is told as what it is; the traffic goes on", () => {
+  const cases: [status: number, headers: Record<string, string>, says: RegExp][] = [
+    [
+      307,
+      { location: "/metrics/" },
+      /^warmroute: metrics\.path: \/metrics .* HTTP 307, to \/metrics\/;/,
+    ],
+    [
+      200,
+      { "content-encoding": "gzip" },
+      /^warmroute: metrics\.path: .* content-encoding gzip; expected/,
+    ],
+    [200, { "content-encoding": "identity" }, /^$/],
+  ];
+  for (const [status, headers, says] of cases) {
+    const { gateway, calls } = polled({}, (call) => call.respond(status, IDLE, headers));
+    gateway.host.advance(6000);
+    assert.match(warnings(gateway).join(), says);
+    assert.equal(calls[0]?.headers.get("accept-encoding"), "identity");
+    assert.equal(gateway.stat("stale_hosts"), headers["content-encoding"] === "identity" ? 0 : 4);
+    assert.equal(gateway.send(chat("hello")).choice.length, 3);
+  }
+});
+
 test("one server that fails doesn't age the others, and comes back", () => {
   let broken = true;
   const [first] = hostNames(4) as [string];

@@ -49,7 +49,10 @@ test(`${INPUTS} damaged messages: nothing traps, hangs or grows, and good ones a
   assert.ok((statuses.get(400) ?? 0) > INPUTS / 10 && (statuses.get(200) ?? 0) > INPUTS / 10);
   assert.ok(peer.gateway.host.shared("warmroute").bytes < grownBytes * 1.2 + 200_000);
   assert.equal(peer.gateway.stat("internal_errors_total"), 0);
-  assert.equal(peer.gateway.send(chat("hello")).choice.length, 3);
+  // What the last of them says of others' work may hold it for as long as they count, a second.
+  const request = peer.gateway.send(chat("hello"));
+  lab.wait(1500);
+  assert.equal(request.choice.length, 3);
   lab.wait(12_000);
   assert.deepEqual(
     lab.peers.map(({ gateway }) => gateway.stat("peers_heard")),

@@ -60,7 +60,12 @@ function prepare(options: SimOptions): Workload {
 }
 
 function readConfig(file: string | undefined): object {
-  return file === undefined ? {} : (JSON.parse(readFileSync(file, "utf8")) as object);
+  if (file === undefined) return {};
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as object;
+  } catch (error) {
+    throw new Error(`--config ${file}: ${(error as Error).message}`);
+  }
 }
 
 try {

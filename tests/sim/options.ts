@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { MAX_SEED, number, oneOf, parts, whole } from "../../tools/commandline.ts";
+import { MAX_SEED, number, oneOf, output, parts, some, whole } from "../../tools/commandline.ts";
 import { GENERATOR_NAMES } from "./generators/index.ts";
 import { BASELINES } from "./policies/index.ts";
 import { DEFAULT_SLO, type Slo } from "./summary.ts";
@@ -94,7 +94,7 @@ export function parseOptions(args: readonly string[]): SimOptions {
     trace: values.trace,
     policies: policyNames("--policy", values.policy),
     servers,
-    rates: parts(values.rate).map((text) => number("--rate", text, LEAST_RATE, MOST_RATE)),
+    rates: some("--rate", values.rate).map((text) => number("--rate", text, LEAST_RATE, MOST_RATE)),
     seed: whole("--seed", values.seed, 0, MAX_SEED),
     requests:
       requests === undefined ? Number.POSITIVE_INFINITY : whole("--requests", requests, 1, 1e9),
@@ -108,8 +108,8 @@ export function parseOptions(args: readonly string[]): SimOptions {
     },
     slow: new Map(parts(values.slow).map((part) => slow(part, servers))),
     outages: parts(values.outage).map((part) => outage(part, servers)),
-    json: values.json,
-    html: values.html,
+    json: output("--json", values.json),
+    html: output("--html", values.html),
     config: values.config,
   };
 }
@@ -132,5 +132,6 @@ function outage(text: string, servers: number): Outage {
 
 /** Names of policies, or `all`. @throws RangeError with the one that isn't there. */
 export function policyNames(name: string, list: string): string[] {
-  return list === "all" ? [...POLICY_NAMES] : parts(list).map((p) => oneOf(name, p, POLICY_NAMES));
+  if (list === "all") return [...POLICY_NAMES];
+  return [...new Set(some(name, list))].map((p) => oneOf(name, p, POLICY_NAMES));
 }

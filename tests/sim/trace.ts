@@ -54,7 +54,15 @@ export function readRows(file: string): object[] {
   return readText(file)
     .split("\n")
     .filter((line) => line.trim() !== "")
-    .map((line) => JSON.parse(line) as object);
+    .map((line, i) => row(line, `${file}: row ${i + 1}`));
+}
+
+function row(line: string, where: string): object {
+  try {
+    return JSON.parse(line) as object;
+  } catch (error) {
+    throw new Error(`${where}: expected JSON, one object a line: ${(error as Error).message}`);
+  }
 }
 
 /** A file's text, gunzipped if it is. */

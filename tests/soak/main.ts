@@ -34,13 +34,13 @@ const options = commandLine(HELP, (args) => {
     options: {
       minutes: { type: "string", default: "20" },
       body: { type: "string", default: "1000" },
-      streams: { type: "string", default: "0" },
+      streams: { type: "string" },
     },
   });
   return {
     minutes: number("--minutes", values.minutes, 0.1, 100_000),
     bytes: whole("--body", values.body, 1, 1 << 30),
-    streams: whole("--streams", values.streams, 0, 1_000_000),
+    streams: values.streams === undefined ? 0 : whole("--streams", values.streams, 1, 1_000_000),
   };
 });
 const built = buildIfStale();

@@ -7,10 +7,17 @@ import { ROOT } from "../../tools/paths.ts";
 const WRONG: [program: string, args: string[], says: string][] = [
   ["tools/start/main.ts", ["--rate", "no"], '--rate: expected a number of 0.1..200, got "no"'],
   ["tools/start/main.ts", ["--hosts", "nowhere"], '--hosts: expected address:port, got "nowhere"'],
+  ["tools/start/main.ts", ["--hosts", "10.0.0.1:99999"], "--hosts: expected address:port, got"],
   ["tools/start/load.ts", ["--url", "x"], '--url: expected http://host:port, got "x"'],
   ["tools/doctor/main.ts", ["--seconds=-1"], '--seconds: expected a number of 0..3600, got "-1"'],
   ["tools/fuzz.ts", ["--runs", "0"], '--runs: expected a whole number of 1..1000000000, got "0"'],
   ["tests/sim/main.ts", ["--gateways", "1.5"], "--gateways: expected a whole number of 1..64"],
+  ["tests/sim/main.ts", ["--policy", ""], "--policy: expected one or several, with commas between"],
+  [
+    "tests/sim/main.ts",
+    ["--json", "nowhere/x.json"],
+    "--json: expected a file in a folder that is",
+  ],
   ["tests/sim/matrix.ts", ["--half", "third"], '--half: expected all, first, second, got "third"'],
   [
     "tests/sim/matrix.ts",
@@ -20,9 +27,13 @@ const WRONG: [program: string, args: string[], says: string][] = [
   ["tests/sim/gateways.ts", ["--cases", "good,no"], "--cases: expected some of good, off"],
   ["tests/sim/admission.ts", ["--only", "x"], "--only: expected bursts, heavy, overload, tenants"],
   ["tests/bench/main.ts", ["--answers", "x"], '--answers: expected plain, streamed, got "x"'],
+  ["tests/bench/main.ts", ["--bodies", "0"], "--bodies: expected at least 200 bytes each, got"],
+  ["tests/bench/main.ts", ["--bodies", ","], "--bodies: expected one or several, with commas"],
   ["tests/bench/main.ts", ["gateways", "--rate", "x"], "--rate: expected a number of 1..10000"],
   ["tests/bench/replay.ts", ["--bodies", "1q"], 'expected a size such as 32k, got "1q"'],
   ["tests/soak/main.ts", ["--minutes", "0"], "--minutes: expected a number of 0.1..100000"],
+  ["tests/soak/main.ts", ["--streams", "0"], "--streams: expected a whole number of 1..1000000"],
+  ["tools/release/main.ts", ["--part", "x"], "Unknown option '--part'"],
   ["tests/llm/main.ts", ["--dialect", "x"], "--dialect: expected vllm, vllm-old, sglang"],
 ];
 

@@ -6,11 +6,21 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { commandLine } from "../commandline.ts";
 import { build } from "../compile.ts";
 import { ROOT } from "../paths.ts";
 import { writeRelease } from "./files.ts";
 
-const { values } = parseArgs({ options: { section: { type: "string" } } });
+const USAGE = `npm run release -- [options]
+
+Builds the filter and writes what a release consists of to build/release: the filter, checksums, an OCI image.
+
+  --section NAME   of CHANGELOG.md; by default that of package.json's version
+`;
+
+const { values } = commandLine(USAGE, (args) =>
+  parseArgs({ args, options: { section: { type: "string" } } }),
+);
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 for (const target of ["release", "debug"] as const) {
   const built = build(target);

@@ -1,6 +1,8 @@
 import { parseArgs } from "node:util";
 import { commandLine, MAX_SEED, number, whole } from "../commandline.ts";
 
+const MAX_PORT = 65_535;
+
 const USAGE = `npm start -- [options]
 
 Two fleets of four embedded LLM servers get the same traffic: one behind Envoy's round robin, one
@@ -54,13 +56,13 @@ export function readOptions(): Options {
 }
 
 function port(name: string, text: string | undefined): number | undefined {
-  return text === undefined ? undefined : whole(name, text, 1, 65_535);
+  return text === undefined ? undefined : whole(name, text, 1, MAX_PORT);
 }
 
 function host(text: string): string {
   const trimmed = text.trim();
-  if (!/^(\[[0-9a-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(trimmed)) {
-    throw new RangeError(`--hosts: expected address:port, got "${text}"`);
-  }
-  return trimmed;
+  const [, found] = /^(?:\[[0-9a-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(trimmed) ?? [];
+  const isPort = Number(found) >= 1 && Number(found) <= MAX_PORT;
+  if (isPort) return trimmed;
+  throw new RangeError(`--hosts: expected address:port, got "${text}"`);
 }

@@ -1,5 +1,4 @@
 import { AnswerError } from "../../body/answererror";
-import { Address, parseAddress } from "../../config/address";
 import { RoutingMode } from "../../config/config";
 import { BufferType, getPiece } from "../../host/buffers";
 import { nowMs } from "../../host/clock";
@@ -7,7 +6,6 @@ import { outLen, outPtr } from "../../host/memory";
 import { getProperty, path } from "../../host/properties";
 import { Reason } from "../../policy/reason";
 import { FailureCause } from "../../state/hostrecord";
-import { Source } from "../../state/hosts";
 import { AnswerHead } from "./answerhead";
 import { Core } from "../core";
 import { pushBack } from "../admission/pushback";
@@ -20,10 +18,10 @@ import { Pool } from "../request/pool";
 import { isFromUpstream, isUpstreamsFault, wasReset } from "./codedetails";
 import { Feedback } from "./feedback";
 import { Heed } from "./heed";
+import { ELSEWHERE, NOBODY, Origin } from "./origin";
 import { Refusals } from "./refusals";
 import { Phase, Stream } from "../stream";
 
-const UPSTREAM_ADDRESS = path("upstream", "address");
 const ATTEMPTS = path("upstream", "request_attempt_count");
 /** Tries of one request: more than any policy allows. */
 const MAX_TRIES: u64 = 1000;
@@ -33,10 +31,10 @@ const MAX_TTFT_MS: f64 = 86_400_000;
 /** The answer's way back: who served, was it well, when did tokens come, what did it cost. */
 export class Answers {
   private head: AnswerHead = new AnswerHead();
-  private address: Address = new Address();
   private refusals: Refusals;
   private feedback: Feedback;
   private heed: Heed;
+  private origin: Origin;
   /** Takes the load reports that answers carry; set with each configuration. */
   reports: Reports | null = null;
 
@@ -50,6 +48,7 @@ export class Answers {
   ) {
     this.feedback = new Feedback(core);
     this.heed = new Heed(core);
+    this.origin = new Origin(core);
     this.refusals = new Refusals(core);
   }
 
@@ -58,7 +57,7 @@ export class Answers {
     const core = this.core;
     if (stream.phase == Phase.Passing) {
       this.countTries();
-      this.explain.respond(stream, false);
+      if (this.core.config.debugHeaders) this.explain.respond(stream, isFromUpstream());
       return;
     }
     const served = stream.served;
@@ -66,8 +65,9 @@ export class Answers {
     head.read();
     served.status = head.status;
     served.eventStream = head.isEventStream;
-    const local = served.status >= 500 && !isFromUpstream();
-    const actual = local ? -1 : this.actualHost();
+    const local = served.status >= 400 && !isFromUpstream();
+    served.isLocal = local;
+    const actual = local ? NOBODY : this.origin.find();
     this.settle(stream, actual);
     if (local) {
       this.countTries();
@@ -148,7 +148,7 @@ export class Answers {
     } else if (error == AnswerError.Busy) {
       this.refusals.refused(served.slot, now);
       core.health.abandoned(served.slot, served.sentMs);
-    } else if (served.status == 0 || served.pushedBack) {
+    } else if (served.status == 0 || served.pushedBack || (served.isLocal && served.status < 500)) {
       core.health.abandoned(served.slot, served.sentMs);
     } else if (served.complete && served.status < 500) {
       core.health.succeeded(served.slot, served.sentMs);
@@ -179,14 +179,15 @@ export class Answers {
     const d = stream.decision;
     const enforced = core.config.routing.mode == RoutingMode.Enforce && d.choice.count > 0;
     if (actual >= 0 && enforced && actual == served.slot) this.heed.followed();
-    if (actual < 0 || actual == served.slot) return;
+    if (actual == NOBODY || actual == served.slot) return;
     const now = nowMs();
     if (enforced) {
       served.fellBack = true;
       d.reason = Reason.Fallback;
-      if (this.countTries() == 1) {
-        this.heed.passedOver(d.choice.slots[0], actual);
-      } else {
+      const tries = this.countTries();
+      if (tries == 1) {
+        if (actual != ELSEWHERE) this.heed.passedOver(d.choice.slots[0], actual);
+      } else if (actual != ELSEWHERE) {
         served.retried = true;
         // Whoever stands before the one that served was tried and failed; unless all did: then it is the request's fault.
         const tried = served.status < 500 ? d.choice.count : 0;
@@ -199,7 +200,8 @@ export class Answers {
       core.fleet.account.leftQueue(served.slot, served.generation, served.workMs, d.isStream, now);
       core.decider.displace(d, served.slot);
     }
-    this.dispatcher.place(stream, actual, -1, now);
+    if (actual == ELSEWHERE) this.dispatcher.lose(stream);
+    else this.dispatcher.place(stream, actual, -1, now);
   }
 
   /**
@@ -214,18 +216,6 @@ export class Answers {
     } else if (pushBack(core.fleet.states, slot, isSaying ? <f64>this.head.retryAfterS : 0, now)) {
       core.health.declined(slot, now);
     }
-  }
-
-  /** Slot of the host that answered, entered from its address if it is new; −1 if unknown. */
-  private actualHost(): i32 {
-    if (!getProperty(UPSTREAM_ADDRESS) || outLen == 0) return -1;
-    const hosts = this.core.fleet.hosts;
-    const slot = hosts.find(outPtr, outLen);
-    if (slot >= 0) return slot;
-    // Others (a pipe, an internal listener) are nothing that Envoy's override could find.
-    const address = this.address;
-    if (!parseAddress(outPtr, outLen, address)) return -1;
-    return hosts.add(address.ptr, address.len, Source.Answers, nowMs());
   }
 
   /** How many hosts Envoy says that it tried, 0 if it doesn't; counts all but the first. */

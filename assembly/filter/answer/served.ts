@@ -25,6 +25,8 @@ export class Served {
   clockAtFirst: f64 = 0;
   /** Status of the answer, 0 for none. */
   status: i32 = 0;
+  /** The answer is one of Envoy's own: no server's. */
+  isLocal: bool = false;
   /** The answer is an event stream. */
   eventStream: bool = false;
   /** The server asked for less (429 or 503 with `retry-after`). */
@@ -57,6 +59,7 @@ export class Served {
     this.batchAtFirst = 0;
     this.clockAtFirst = 0;
     this.status = 0;
+    this.isLocal = false;
     this.eventStream = false;
     this.pushedBack = false;
     this.fellBack = false;

@@ -29,6 +29,8 @@ const OVERDUE_MS: f64 = 10000;
 const TURN_WEIGHT: f64 = 0.05;
 /** Uses of caches are entered this often, ms: a cache turns over within minutes. */
 const RENEWALS_MS: f64 = 500;
+/** Where only answers tell which hosts there are, one decision in so many is left to Envoy, who knows others. */
+const UNKNOWN_EVERY: u64 = 4;
 /** Weight of one request in the running means, about the last fifty. */
 const MEAN_WEIGHT: f64 = 0.02;
 
@@ -214,6 +216,16 @@ export class Decider {
     this.rooms.keep(this.candidates, d, usable);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);
+    if (!this.fleet.hosts.areNamed && this.isForUnknown(d, r)) d.choice.count = 0;
+  }
+
+  /**
+   * Where only answers tell which hosts there are: whether Envoy is to choose for a request that no cache draws anywhere. If it
+   * never did, nothing would ever be sent to, and so come from, a host that isn't known yet.
+   */
+  private isForUnknown(d: Decision, r: RequestCost): bool {
+    const isDrawn = d.cachedTokens > 0 || r.knownSlot == d.choice.slots[0] || d.keeper >= 0;
+    return !isDrawn && this.counter % UNKNOWN_EVERY == 0;
   }
 
   /**

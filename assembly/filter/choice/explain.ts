@@ -1,7 +1,8 @@
 import { Text, text, writeF64, writeHex16, writeU64 } from "../../bytes";
 import { streams } from "../../host/contexts";
 import { HeaderMap, setHeader } from "../../host/headers";
-import { path, setProperty } from "../../host/properties";
+import { outLen, outPtr } from "../../host/memory";
+import { getProperty, path, setProperty } from "../../host/properties";
 import { Reason, REASONS, reasonName } from "../../policy/reason";
 import { Decision } from "./decision";
 import { Core } from "../core";
@@ -32,6 +33,7 @@ const CACHED_TOKENS = new Field("cached-tokens");
 const OUTPUT_TOKENS = new Field("output-tokens");
 const QUEUED_MS = new Field("queued-ms");
 const TENANT = new Field("tenant");
+const UPSTREAM_ADDRESS = path("upstream", "address");
 const SERVER_TIMING = text("server-timing");
 const COST = text("cost;dur=");
 const NEXT_COST = text(", next-cost;dur=");
@@ -83,7 +85,7 @@ export class Explain {
     stats.ended(streams.count);
     if (!this.core.config.accessLogFields) return;
     this.toHeaders = false;
-    this.tell(stream, stream.served.status > 0);
+    this.tell(stream, stream.served.status > 0 && !stream.served.isLocal);
   }
 
   /** A request that was none of ours is over. */
@@ -92,6 +94,7 @@ export class Explain {
     this.toHeaders = false;
     const name = unchecked(REASON_NAMES[Reason.Bypass]);
     this.put(REASON, name.ptr, name.len);
+    if (getProperty(UPSTREAM_ADDRESS) && outLen > 0) this.put(HOST, outPtr, outLen);
   }
 
   private tell(stream: Stream, fromUpstream: bool): void {
@@ -102,6 +105,9 @@ export class Explain {
     const slot = stream.served.slot;
     if (fromUpstream && slot >= 0 && hosts.isKnown(slot)) {
       this.put(HOST, hosts.addressPtr(slot), hosts.addressLen(slot));
+    } else if (fromUpstream && getProperty(UPSTREAM_ADDRESS) && outLen > 0) {
+      // One of another cluster, or one that nobody chose.
+      this.put(HOST, outPtr, outLen);
     }
     if (d.choice.count > 0) {
       const length = this.dispatcher.writeChoice(d, scratch, SCRATCH_BYTES);

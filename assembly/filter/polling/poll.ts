@@ -1,4 +1,4 @@
-import { text } from "../../bytes";
+import { Text, text } from "../../bytes";
 import { DiscoverySource, MetricsSource } from "../../config/config";
 import { HeaderList, httpCall } from "../../host/calls";
 import { HeaderMap, getHeader } from "../../host/headers";
@@ -7,7 +7,7 @@ import { outLen, outPtr } from "../../host/memory";
 import { MAX_HOSTS } from "../../state/layout";
 import { Forget } from "../fleet/forget";
 import { Gauges } from "../fleet/gauges";
-import { badClusters, badEndpoint, badPage, noAnswer } from "./pollfault";
+import { badClusters, badEndpoint, badPage, compressed, noAnswer } from "./pollfault";
 import { Polled } from "./polled";
 import { Core } from "../core";
 import { Peering } from "../peers/peering";
@@ -21,6 +21,10 @@ const AUTHORITY = text(":authority");
 const STATUS = text(":status");
 const OK = text("200");
 const ACCEPT = text("accept");
+const ACCEPT_ENCODING = text("accept-encoding");
+const IDENTITY = text("identity");
+const CONTENT_ENCODING = text("content-encoding");
+const LOCATION = text("location");
 const METRICS_TYPES = text("text/plain, application/json;q=0.9, */*;q=0.1");
 
 /** What a call was for: a host's slot, or one of these. */
@@ -103,9 +107,11 @@ export class Poller {
     unchecked((this.tokens[target] = 0));
     const answers = headerCount > 0 && getHeader(HeaderMap.CallResponse, STATUS);
     const good = answers && isOk();
-    const status = answers && !good ? String.UTF8.decodeUnsafe(outPtr, outLen) : "";
+    const encoding = good ? headerText(CONTENT_ENCODING) : "";
+    const status = answers && !good ? statusText() : "";
     const read =
       good &&
+      (encoding == "" || encoding == "identity") &&
       (target == FOR_DISCOVERY
         ? this.polled.readClusters(bodySize, nowMs)
         : target == FOR_ENDPOINT
@@ -114,7 +120,7 @@ export class Poller {
     if (read) {
       this.schedule.succeeded(target);
     } else {
-      this.failed(target, good, status, nowMs);
+      this.failed(target, good, good ? encoding : status, nowMs);
     }
   }
 
@@ -139,6 +145,8 @@ export class Poller {
       headers.addText(AUTHORITY, metrics.cluster);
     }
     headers.addText(ACCEPT, METRICS_TYPES);
+    // Without it a server may send what only few can read.
+    headers.addText(ACCEPT_ENCODING, IDENTITY);
     this.core.stats.scrapes.add(1);
     this.sent(
       target,
@@ -179,9 +187,10 @@ export class Poller {
 
   /**
    * A poll brought nothing usable: told once for each kind, when that has happened a few times in a row.
-   * @param good an answer came, but nothing in it could be used  @param status of an answer that wasn't 200
+   * @param good an answer came, but nothing in it could be used
+   * @param detail its encoding, if it had one; of another than 200 the status
    */
-  private failed(target: i32, good: bool, status: string, nowMs: f64): void {
+  private failed(target: i32, good: bool, detail: string, nowMs: f64): void {
     this.countFailure(target, nowMs);
     if (this.schedule.failuresOf(target) < WARN_AFTER || this.isTold(target)) return;
     const config = this.core.config;
@@ -190,17 +199,19 @@ export class Poller {
       const d = config.discovery;
       why = good
         ? badClusters(this.polled.clusters, config)
-        : noAnswer("discovery", d.cluster.toString(), d.path.toString(), status);
+        : noAnswer("discovery", d.cluster.toString(), d.path.toString(), detail);
       this.discoveryTold = true;
     } else {
       const m = config.metrics;
       const endpoint = this.polled.endpointReader;
       const isEndpoint = target == FOR_ENDPOINT;
       why = !good
-        ? noAnswer("metrics", this.asked(target), m.path.toString(), status)
-        : isEndpoint && endpoint
-          ? badEndpoint(endpoint, config)
-          : badPage(config);
+        ? noAnswer("metrics", this.asked(target), m.path.toString(), detail)
+        : detail != ""
+          ? compressed("metrics", this.asked(target), m.path.toString(), detail)
+          : isEndpoint && endpoint
+            ? badEndpoint(endpoint, config)
+            : badPage(config);
       if (isEndpoint) this.endpointTold = true;
       else this.pageTold = true;
     }
@@ -229,4 +240,16 @@ export class Poller {
 
 function isOk(): bool {
   return outLen == OK.len && memory.compare(outPtr, OK.ptr, OK.len) == 0;
+}
+
+/** A header of the answer, empty if it isn't there. */
+function headerText(name: Text): string {
+  return getHeader(HeaderMap.CallResponse, name) ? String.UTF8.decodeUnsafe(outPtr, outLen) : "";
+}
+
+/** The status of an answer, and where a redirect leads. */
+function statusText(): string {
+  const status = headerText(STATUS);
+  const location = status.startsWith("3") ? headerText(LOCATION) : "";
+  return location != "" ? `${status}, to ${location}` : status;
 }

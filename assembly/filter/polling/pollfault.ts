@@ -21,6 +21,19 @@ export function noAnswer(section: string, cluster: string, url: string, status: 
   );
 }
 
+/** A page that can't be read, for it was compressed though that was asked not to be. */
+export function compressed(
+  section: string,
+  cluster: string,
+  url: string,
+  encoding: string,
+): string {
+  return (
+    `${section}.path: ${url} at cluster ${cluster} answered with content-encoding ${encoding}; ` +
+    `expected plain text, as asked for with accept-encoding: identity`
+  );
+}
+
 /** An answer of the admin interface that didn't tell the cluster's hosts. */
 export function badClusters(reader: ClustersReader, config: Config): string {
   const discovery = config.discovery;

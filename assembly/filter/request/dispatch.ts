@@ -69,6 +69,12 @@ export class Dispatcher {
     served.waiting = false;
   }
 
+  /** A request that was taken off its host is with none of ours. */
+  lose(stream: Stream): void {
+    stream.served.slot = -1;
+    stream.served.waiting = false;
+  }
+
   /** Counts a withdrawn request again where it was. */
   restore(stream: Stream, slot: i32, now: f64): void {
     this.count(stream, slot, stream.served.workMs, 0, now);

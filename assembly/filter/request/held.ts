@@ -11,7 +11,7 @@ const RELEASE_MS: f64 = 1000;
 /** Streams watched at once for a missing body callback; enough to find one that is stuck. */
 const WATCHED_MAX: i32 = 64;
 /** Bodies up to this size fit any sensible buffer limit: if they stall, their client is slow. */
-const STALL_BYTES: i32 = 16 * 1024;
+const STALL_BYTES: i32 = 4 * 1024;
 /** Set in shared data by the first VM that got a body callback while it held headers. */
 const PROOF = text("warmroute/body-callbacks-come");
 const PROVEN: usize = memory.data<u8>([1]);
