@@ -138,7 +138,9 @@ test("a page that is elsewhere, or compressed, is told as what it is; the traffi
     [200, { "content-encoding": "identity" }, /^$/],
   ];
   for (const [status, headers, says] of cases) {
-    const { gateway, calls } = polled({}, (call) => call.respond(status, IDLE, headers));
+    const { gateway, calls } = polled({}, (call) =>
+      call.respond([[":status", `${status}`], ...Object.entries(headers)], IDLE),
+    );
     gateway.host.advance(6000);
     assert.match(warnings(gateway).join(), says);
     assert.equal(calls[0]?.headers.get("accept-encoding"), "identity");
