@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { after } from "node:test";
@@ -45,6 +45,27 @@ test("$ENVOY_BIN comes first, unless it is too old", () => {
   for (const place of ["cache", "PATH", "pip", "Docker"])
     assert.match(said, new RegExp(`${place}:`));
   assert.match(said, /Set ENVOY_BIN/);
+});
+
+test("another than $ENVOY_BIN isn't taken in silence", () => {
+  const program = join(ROOT, "tools", "envoy", "main.ts");
+  fakeEnvoy("1.39.0");
+  const onPath = join(folder, "envoy");
+  renameSync(join(folder, "envoy-1.39.0"), onPath);
+  const found = spawnSync(process.execPath, ["--import", "tsx", program], {
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      ENVOY_BIN: "/nowhere/envoy",
+      XDG_CACHE_HOME: join(folder, "none"),
+      PATH: `${folder}:/bin`,
+    },
+  });
+  assert.match(
+    found.stderr,
+    /^\$ENVOY_BIN: \/nowhere\/envoy is missing; taken instead: Envoy 1\.39\.0 from PATH/,
+  );
+  rmSync(onPath);
 });
 
 test("a wanted version is that version alone", () => {

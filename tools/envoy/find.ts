@@ -43,6 +43,10 @@ export function findEnvoy(version?: string, say: (line: string) => void = () => 
     }
     const envoy = { ...result, source };
     found.set(key, envoy);
+    // Who names one wants that one; another version that a test asks for is no fault.
+    if (process.env.ENVOY_BIN && source !== "$ENVOY_BIN" && version === undefined) {
+      console.error(`${tried[0]?.trim()}; taken instead: Envoy ${envoy.version} from ${source}`);
+    }
     return envoy;
   }
   throw new Error(
