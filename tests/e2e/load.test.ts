@@ -46,6 +46,7 @@ for (const [what, signals] of [
   test(`one endpoint that reports all servers: hosts from its labels, load from ${what}`, async () => {
     const fleet = await servers(3);
     const loaded = fleet.addresses[0] as string;
+    let reports = 0;
     const port = await serve((request, response) => {
       assert.match(request.url ?? "", /^\/federate\?match/);
       const lines = signals.flatMap((name) =>
@@ -54,6 +55,7 @@ for (const [what, signals] of [
           return `${name}{instance="${host}",pod="p"} ${value} ${Date.now()}`;
         }),
       );
+      reports++;
       response.end(`# TYPE ${signals[0]} untyped\n${lines.join("\n")}\n`);
     });
     const cluster = `
@@ -67,9 +69,11 @@ for (const [what, signals] of [
     const metrics = { source: "endpoint", cluster: "prometheus", path: "/federate?match[]=up" };
     const envoy = await gateway(
       fleet.addresses,
-      { hosts: [], metrics: { ...metrics, interval_ms: 300, stale_after_ms: 5000 } },
+      { ...ALIKE, hosts: [], metrics: { ...metrics, interval_ms: 300, stale_after_ms: 5000 } },
       { workers: 2, edit: (yaml) => yaml + cluster },
     );
+    // Asked for again: the first report was read.
+    await until("reports", () => reports > 1);
     await until("three hosts", async () => choiceOf(await ask(envoy)).length === 3);
     const before = fleet.stats()[0]?.requests ?? 0;
     for (let i = 0; i < 30; i++) assert.notEqual(choiceOf(await ask(envoy))[0], loaded);
