@@ -1,6 +1,6 @@
 import { equalsText } from "../../bytes";
 import { Address, parseAddress } from "../../config/address";
-import { DiscoverySource, MetricsSource } from "../../config/config";
+import { DiscoverySource } from "../../config/config";
 import { nowMs } from "../../host/clock";
 import { logWarn } from "../../host/log";
 import { outLen, outPtr } from "../../host/memory";
@@ -61,11 +61,11 @@ export class Origin {
     } else if (this.clusterHash != 0) {
       isOurs = hashBytes(outPtr, outLen) == this.clusterHash;
     } else {
-      const metrics = config.metrics;
-      const isScraped = metrics.source == MetricsSource.Hosts;
+      // None of those that are named has answered yet; perhaps none is a member of any cluster.
       isOurs =
         !this.core.fleet.hosts.areNamed ||
-        (isScraped && equalsText(outPtr, outLen, metrics.cluster));
+        equalsText(outPtr, outLen, config.metrics.cluster) ||
+        equalsText(outPtr, outLen, discovery.targetCluster);
     }
     if (!isOurs && !this.isTold) {
       this.isTold = true;
