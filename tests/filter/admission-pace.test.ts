@@ -27,6 +27,29 @@ test("after a long prefill a server decodes for a while before it gets a held re
   assert.ok(paced > 20 && paced < 100, `${paced} ms`);
 });
 
+test("a heavy prompt waits until answers that have just begun can bear it, a light one doesn't", () => {
+  // Some 2.2 s of prefill: by the same formula 23 steps for 100 ms a token.
+  const heavy = () => chat(prose(160_000, random(nextSeed())), { stream: true });
+  const waitedMs = [100, 0].map((tpot_ms) => {
+    const gateway = learned({ tpot_ms, heavy_prompt_tokens: 12_000 });
+    const short = () => gateway.send(streamed(400));
+    const begun = Array.from({ length: 8 }, short);
+    gateway.host.advance(20);
+    begun.forEach(firstToken);
+    assert.equal(new Set(begun.map(({ target }) => target)).size, 2);
+    const exchange = gateway.send(heavy());
+    const light = short();
+    gateway.host.advance(2);
+    assert.ok(isSent(light));
+    let ms = 2;
+    for (; isHeld(exchange) && ms < 3000; ms++) gateway.host.advance(1);
+    return ms;
+  });
+  const [paced = 0, unpaced = 0] = waitedMs;
+  assert.ok(unpaced <= 2, `at once: ${unpaced} ms`);
+  assert.ok(paced > 100 && paced < 1000, `${paced} ms`);
+});
+
 test("who is owed its turn goes to the server that is done soonest, though that is a bit late", () => {
   const gateway = learned({}, { config: { affinity: { tenant_header: "x-tenant" } } });
   const send = (tenant: string) =>

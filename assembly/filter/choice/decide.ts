@@ -73,8 +73,9 @@ export class Decider {
     this.locator = new Locator(fleet, candidates, overview);
     const view = new View(config, fleet, health);
     this.view = view;
-    this.openings = new Openings(config, fleet, view);
-    this.rooms = new HeavyRoom(config, view);
+    const openings = new Openings(config, fleet, view);
+    this.openings = openings;
+    this.rooms = new HeavyRoom(config, view, openings);
     this.absent = new Absent(fleet.hosts);
     this.renewals = new Renewals(fleet, view);
     this.identity = new Identity(config, fleet);
@@ -212,8 +213,8 @@ export class Decider {
     const missing = this.missing;
     this.weights.agreement = missing > 0 ? missing * this.others.agreement(overview) : 0;
     price(this.candidates, overview, r, this.weights);
-    this.congested = this.openings.areNone(this.candidates, nowMs);
-    this.rooms.keep(this.candidates, d, usable);
+    this.congested = this.openings.areNone(this.candidates, d.outputTokens, nowMs);
+    this.rooms.keep(this.candidates, d, usable, nowMs);
     order(this.candidates, 1 + this.config.routing.fallbacks, d.choice);
     this.explain(d, r);
     if (!this.fleet.hosts.areNamed && this.isForUnknown(d, r)) d.choice.count = 0;
