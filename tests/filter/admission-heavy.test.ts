@@ -39,31 +39,6 @@ test("heavy prompts leave half of the servers to light ones, which go there at o
   assert.ok(isSent(third));
 });
 
-test("the last server that is left for bursts of light ones is for a heavy prompt that would else be late", () => {
-  const gateway = learned({ heavy_prompt_tokens: 12_000 }, {}, 6);
-  // A third of the work and some is light: two of six servers, and a third for bursts.
-  for (let i = 0; i < 12; i++) {
-    const exchange = heavy(gateway);
-    gateway.host.advance(2200);
-    exchange.answer({ promptTokens: 40_000 });
-    const lights = Array.from({ length: 3 }, () =>
-      gateway.send(chat(prose(32_000, random(nextSeed())))),
-    );
-    gateway.host.advance(450);
-    for (const light of lights) light.answer({ promptTokens: 8000 });
-  }
-  const heavies = [1, 2, 3, 4].map(() => heavy(gateway));
-  const pressed = heavy(gateway, { "x-slo-ttft-ms": "3000" });
-  assert.deepEqual(heavies.map(isSent), [true, true, true, false]);
-  gateway.host.advance(400);
-  assert.ok(isHeld(pressed));
-  // Its prefill takes some 2 s.
-  gateway.host.advance(600);
-  assert.ok(isSent(pressed));
-  assert.ok(heavies.every(({ target }) => target !== pressed.target));
-  assert.deepEqual(heavies.map(isSent), [true, true, true, false]);
-});
-
 test("a heavy prompt that was kept for four fifths of its time takes any server", () => {
   const gateway = lightBefore({ queue_timeout_ms: 1000 });
   const [first, second, third] = [1, 2, 3].map(() => heavy(gateway)) as [

@@ -138,7 +138,7 @@ export class Decider {
 
   /** At how many hosts the request that was decided for last could begin now. */
   openingsAt(nowMs: f64): i32 {
-    return this.openings.count(this.candidates, nowMs);
+    return this.openings.count(this.candidates, this.request.outputTokens, nowMs);
   }
 
   /** For the request that was decided for last: the host of its first token soonest comes first, whatever its whole price. */

@@ -82,7 +82,7 @@ export class HeavyRoom {
     const share = isUrgent ? URGENT_SHARE : 1;
     const isBusy = this.isBusy(c, best, share, nowMs);
     if (isBusy && !this.goesElsewhere(c, best, heldMs, share, nowMs)) return true;
-    return open <= this.heavy.keptServers(usable, admission.heavyShare, isUrgent);
+    return open <= this.heavy.keptServers(usable, admission.heavyShare);
   }
 
   /**

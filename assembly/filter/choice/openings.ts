@@ -32,29 +32,20 @@ export class Openings {
    * @param outputTokens expected of the request
    */
   areNone(c: Candidates, outputTokens: f64, nowMs: f64): bool {
-    const admission = this.config.admission;
-    if (!admission.enabled) return false;
-    const limitMs = <f64>admission.lateBindingMs;
-    const borneMs = BORNE_SHARE * <f64>admission.tpotMs * outputTokens;
+    if (!this.config.admission.enabled) return false;
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot]) || unchecked(c.room[slot]) == Room.None) continue;
-      if (!this.view.isLearned(slot)) return false;
-      if (unchecked(c.pendingMs[slot]) > limitMs) continue;
-      const ownMs = unchecked(c.prefillMs[slot]);
-      const lastMs = this.fleet.inFlight.lastPrefillMs(slot);
-      const prefillMs = ownMs > borneMs ? Math.max(ownMs, lastMs) : lastMs;
-      if (!this.isDecoding(c, slot, prefillMs, nowMs)) return false;
+      if (!this.view.isLearned(slot) || this.isOpen(c, slot, outputTokens, nowMs)) return false;
     }
     return true;
   }
 
-  /** At how many hosts a request could begin now. */
-  count(c: Candidates, nowMs: f64): i32 {
-    const limitMs = <f64>this.config.admission.lateBindingMs;
+  /** At how many hosts a request could begin now. @param outputTokens expected of it */
+  count(c: Candidates, outputTokens: f64, nowMs: f64): i32 {
     let open = 0;
     for (let slot = 0; slot < c.count; slot++) {
       if (!unchecked(c.usable[slot]) || unchecked(c.room[slot]) == Room.None) continue;
-      if (unchecked(c.pendingMs[slot]) <= limitMs && !this.isDecoding(c, slot, nowMs)) open++;
+      if (this.isOpen(c, slot, outputTokens, nowMs)) open++;
     }
     return open;
   }
@@ -86,6 +77,16 @@ export class Openings {
     const sinceMs = nowMs - inFlight.newestMs(slot);
     if (sinceMs > workMs * LATE_FACTOR + LATE_MS) return waitMs;
     return waitMs - unchecked(c.pendingMs[slot]) + workMs - sinceMs;
+  }
+
+  /** Whether a host could begin with a request now: what waits there is short, and answers there can bear its prefill. */
+  private isOpen(c: Candidates, slot: i32, outputTokens: f64, nowMs: f64): bool {
+    const admission = this.config.admission;
+    if (unchecked(c.pendingMs[slot]) > <f64>admission.lateBindingMs) return false;
+    const lastMs = this.fleet.inFlight.lastPrefillMs(slot);
+    const ownMs = unchecked(c.prefillMs[slot]);
+    const isBorne = ownMs <= BORNE_SHARE * <f64>admission.tpotMs * outputTokens;
+    return !this.isDecoding(c, slot, isBorne ? lastMs : Math.max(ownMs, lastMs), nowMs);
   }
 
   /**

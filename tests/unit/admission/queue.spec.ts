@@ -289,21 +289,19 @@ describe("heavy", () => {
   it("leaves servers to light ones by their share of the work, and never more than heavy_share says", () => {
     const heavy = new Heavy();
     heavy.learn(5000);
-    expect(heavy.keptServers(8, 0.5, true)).toBe(0);
+    expect(heavy.keptServers(8, 0.5)).toBe(0);
     // 11 light ones of 60 ms and a heavy one of 1,600: 29 % of the work, 2.3 of 8 servers.
     for (let i = 0; i < 1200; i++)
       heavy.noteWork(i % 12 == 0 ? 25000 : 600, i % 12 == 0 ? 1600 : 60);
-    expect(heavy.keptServers(8, 0.5, true)).toBe(2);
-    // One more for bursts, from heavy ones that can wait.
-    expect(heavy.keptServers(8, 0.5, false)).toBe(3);
-    expect(heavy.keptServers(8, 0.75, false)).toBe(2);
-    expect(heavy.keptServers(8, 0.9, true)).toBe(0);
-    expect(heavy.keptServers(1, 0.5, true)).toBe(0);
-    expect(heavy.keptServers(8, 1, true)).toBe(0);
+    expect(heavy.keptServers(8, 0.5)).toBe(2);
+    expect(heavy.keptServers(8, 0.75)).toBe(2);
+    expect(heavy.keptServers(8, 0.9)).toBe(0);
+    expect(heavy.keptServers(1, 0.5)).toBe(0);
+    expect(heavy.keptServers(8, 1)).toBe(0);
     // Hardly anything but heavy ones any more: then all servers work.
     for (let i = 0; i < 3000; i++) heavy.noteWork(25000, 1600);
-    expect(heavy.keptServers(8, 0.5, false)).toBe(0);
+    expect(heavy.keptServers(8, 0.5)).toBe(0);
     for (let i = 0; i < 5000; i++) heavy.noteWork(600, 60);
-    expect(heavy.keptServers(8, 0.5, true)).toBe(4);
+    expect(heavy.keptServers(8, 0.5)).toBe(4);
   });
 });
