@@ -3,6 +3,7 @@ import { JsonScanner } from "../json/scanner";
 import { LevelSink } from "../json/sink";
 import { hashBytes } from "../prefix/hash";
 import { AnswerError, ErrorNote, isErrorKey, isErrorWord } from "./answererror";
+import { readCount } from "./count";
 import { FIELDS, Field, findKey, KEYS, Place } from "./usagekeys";
 import { isContentKey } from "./usagepeek";
 
@@ -11,9 +12,6 @@ const MAX_PLACES: i32 = 6;
 
 /** Longest response id. */
 const ID_BYTES: i32 = 256;
-
-/** Counts above this are no counts. */
-const MAX_COUNT: i64 = 1 << 50;
 
 const ID = text("id");
 const STOP = text("stop");
@@ -262,7 +260,7 @@ export class UsageFacts extends LevelSink {
       this.note.ends();
     }
     if (this.skipped == 0 && this.field != Field.None) {
-      const value = count(ptr, len);
+      const value = readCount(ptr, len);
       const known = unchecked(this.fields[this.field]);
       if (value > 0 || (value == 0 && known < 0)) unchecked((this.fields[this.field] = value));
     }
@@ -288,22 +286,4 @@ export class UsageFacts extends LevelSink {
     if (this.atId) this.skipStrings(true);
     this.clearKey();
   }
-}
-
-/** A count of tokens: a whole number, or one with a fraction of zeros; −1 for anything else. */
-function count(ptr: usize, len: i32): i64 {
-  let value: i64 = 0;
-  let i = 0;
-  for (; i < len; i++) {
-    const digit = <u32>load<u8>(ptr + i) - 0x30;
-    if (digit > 9) break;
-    value = value * 10 + digit;
-    if (value > MAX_COUNT) return -1;
-  }
-  if (i == 0) return -1;
-  if (i < len && load<u8>(ptr + i) == 0x2e) {
-    i++;
-    while (i < len && load<u8>(ptr + i) == 0x30) i++;
-  }
-  return i == len ? value : -1;
 }
