@@ -120,7 +120,7 @@ test("what works, but not well, is a warning", async () => {
   const warned = new Map(level("warn").map(({ name, says, remedy }) => [name, says + remedy]));
   assert.match(warned.get("VM recovers") ?? "", /FAIL_CLOSED.*503.*FAIL_RELOAD/);
   assert.match(warned.get("hosts are members") ?? "", /known only from where answers come/);
-  assert.match(warned.get("limits") ?? "", /413.*30s.*1024 requests at once/);
+  assert.match(warned.get("limits") ?? "", /sent twice.*30s.*1024 requests at once/);
   assert.match(warned.get("header is stripped") ?? "", /listener bypass to cluster llm/);
   assert.match(warned.get("labels") ?? "", /stats_tags/);
   await envoy.stop();

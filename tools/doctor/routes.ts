@@ -166,7 +166,7 @@ function limits(
     const limit = Number(request_body_buffer_limit ?? per_request_buffer_limit_bytes ?? 0);
     if (limit < wanted) {
       faults.push([
-        `bodies near inspect_limit_bytes may get 413 (request_body_buffer_limit ${limit || "not set"})`,
+        `large bodies may be held for a second, and can't be sent twice (request_body_buffer_limit ${limit || "not set"})`,
         `set the route's request_body_buffer_limit to ${wanted} or more`,
       ]);
     }
