@@ -1,6 +1,5 @@
 import { SharedResult } from "../host/shareddata";
 import { Text } from "../bytes";
-import { mix } from "../prefix/hash";
 import { Keys, setKeyIndex } from "./keys";
 import { CAS_ATTEMPTS } from "./layout";
 import { SharedRecord, noteCasGaveUp } from "./record";
@@ -36,11 +35,11 @@ export class Responses {
   }
 
   /**
-   * Looks an earlier answer up. A tenant finds its own only.
+   * Looks an earlier answer up.
+   * @param tag hash of its id, and of the tenant that it was for
    * @returns whether it is known; `conversation` and `server` tell of it
    */
-  find(tenantHash: u64, idHash: u64): bool {
-    const tag = mix(tenantHash, idHash);
+  find(tag: u64): bool {
     const first = this.load(tag);
     for (let entry = first; entry < first + ENTRIES * ENTRY; entry += ENTRY) {
       if (load<u64>(entry) != tag) continue;
@@ -52,8 +51,7 @@ export class Responses {
   }
 
   /** Notes an answer; the oldest of its bucket gives way. */
-  note(tenantHash: u64, idHash: u64, conversation: u64, server: u64): void {
-    const tag = mix(tenantHash, idHash);
+  note(tag: u64, conversation: u64, server: u64): void {
     for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
       const first = this.load(tag);
       memory.copy(first + ENTRY, first, (ENTRIES - 1) * ENTRY);

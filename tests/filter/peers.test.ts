@@ -214,3 +214,31 @@ test("the internal listener answers messages and nothing else; the public one tr
   assert.equal(peer.gateway.stat("peer_messages_received_total"), received);
   assert.equal(tables(peer), before);
 });
+
+test("an answer that one gateway passed on is asked for, and gone on from, through another at its server", () => {
+  const lab = met(3);
+  const path = "/v1/responses";
+  const homes = new Map<string, string | undefined>();
+  for (let i = 0; i < 9; i++) {
+    const id = `resp_${i}`;
+    const asked = lab.at(i % 3).send({ model: "m", input: prose(400, rand) }, { path });
+    homes.set(id, asked.answer({ id }).target);
+    lab.wait(30);
+  }
+  lab.wait(1500);
+  assert.ok(new Set(homes.values()).size > 1);
+  for (const [id, home] of homes) {
+    for (const gateway of [0, 1, 2]) {
+      for (const worker of [0, 1]) {
+        const options = { worker, method: "GET", path: `${path}/${id}` };
+        assert.deepEqual(lab.at(gateway).send("", options).choice, [home], `${id} of ${gateway}`);
+      }
+    }
+  }
+  for (const [id, home] of homes) {
+    const body = { model: "m", input: prose(400, rand), previous_response_id: id };
+    const next = lab.at(2).send(body, { path, worker: 1 }).answer();
+    assert.equal(next.target, home);
+    lab.wait(30);
+  }
+});

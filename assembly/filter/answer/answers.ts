@@ -19,6 +19,7 @@ import { isFromUpstream, isUpstreamsFault, wasReset } from "./codedetails";
 import { Feedback } from "./feedback";
 import { Heed } from "./heed";
 import { ELSEWHERE, NOBODY, Origin } from "./origin";
+import { Naming } from "./naming";
 import { Refusals } from "./refusals";
 import { Phase, Stream } from "../stream";
 
@@ -33,6 +34,7 @@ export class Answers {
   private head: AnswerHead = new AnswerHead();
   private refusals: Refusals;
   private feedback: Feedback;
+  private naming: Naming;
   private heed: Heed;
   private origin: Origin;
   /** Takes the load reports that answers carry; set with each configuration. */
@@ -47,6 +49,7 @@ export class Answers {
     private peering: Peering,
   ) {
     this.feedback = new Feedback(core);
+    this.naming = new Naming(core, peering);
     this.heed = new Heed(core);
     this.origin = new Origin(core);
     this.refusals = new Refusals(core);
@@ -104,7 +107,7 @@ export class Answers {
         read += outLen;
         usage.feed(outPtr, outLen);
       }
-      if (stream.decision.isResponses) this.feedback.named(stream);
+      if (stream.decision.isResponses) this.naming.note(stream);
     }
     const isToken = !usage || !served.eventStream || usage.hasBegun;
     const isFirst = isToken && size > 0 && served.firstTokenMs == 0;

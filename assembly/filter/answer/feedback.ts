@@ -70,18 +70,6 @@ export class Feedback {
     return stream.served.complete ? stream.decision.outputTokens : 0;
   }
 
-  /** Notes, once, which conversation and server an answer's id stands for, as soon as it has come: streams are resumed by it. */
-  named(stream: Stream): void {
-    const d = stream.decision;
-    const served = stream.served;
-    const usage = stream.usage;
-    if (!usage || usage.idHash == 0 || served.isNamed) return;
-    served.isNamed = true;
-    const fleet = this.core.fleet;
-    const server = served.slot >= 0 ? fleet.hosts.hash(served.slot) : 0;
-    fleet.responses.note(d.tenantHash, usage.idHash, d.key, server);
-  }
-
   /** Learns from a complete, good answer. */
   learn(stream: Stream, now: f64): void {
     const core = this.core;

@@ -15,6 +15,7 @@ import { NamedTenants } from "../../state/tenants";
 import { Stats } from "../../stats/stats";
 import { PeerTables } from "../peers/peertables";
 import { Speeds } from "./speeds";
+import { StoredAnswers } from "./storedanswers";
 
 /**
  * This VM's view of one namespace: the tables that all workers share, with the local copies that make reading them cheap.
@@ -29,7 +30,7 @@ export class Fleet {
   readonly account: Account;
   readonly locations: Locations;
   private journal: Journal;
-  readonly responses: Responses;
+  readonly storedAnswers: StoredAnswers;
   readonly learned: Learned;
   /** Tenants with statistics of their own. */
   readonly tenants: NamedTenants;
@@ -69,8 +70,9 @@ export class Fleet {
     this.account = new Account(hosts, row);
     const journal = new Journal(keys, row);
     this.journal = journal;
-    this.locations = new Locations(hosts, journal, tableBytes);
-    this.responses = new Responses(keys);
+    const locations = new Locations(hosts, journal, tableBytes);
+    this.locations = locations;
+    this.storedAnswers = new StoredAnswers(hosts, new Responses(keys), locations);
     this.learned = new Learned(keys);
     this.tenants = new NamedTenants(keys);
     this.lease = new Lease(keys, "lease", instance);

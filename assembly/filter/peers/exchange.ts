@@ -104,6 +104,18 @@ export class Exchange {
     noteCasGaveUp();
   }
 
+  /** A host has stored an answer, which requests will ask for: told with the next message. */
+  stored(tag: u64, slot: i32): void {
+    if (this.calls.members.count == 0) return;
+    const size = this.update.describeAnswer(tag, slot);
+    const outbox = this.peers.outbox;
+    for (let attempt = 0; attempt < CAS_ATTEMPTS; attempt++) {
+      // Where there is no more room others won't know of it: the message that makes room is a placement's.
+      if (!outbox.open() || !outbox.append(this.update.placement, size) || outbox.commit()) return;
+    }
+    noteCasGaveUp();
+  }
+
   /** A request that was told at once has its first token, or left its host: that is told as soon. */
   progressed(uncachedTokens: f64, context: u32, nowMs: f64): void {
     if (this.calls.members.count == 0 || uncachedTokens < <f64>this.core.config.peers.pushTokens)

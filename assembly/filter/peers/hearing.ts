@@ -125,10 +125,12 @@ export class Hearing {
     for (let i = 0; i < count; i++) {
       const position = Placement.host(place);
       const slot = position < MAX_HOSTS ? unchecked(slots[position]) : -1;
-      core.decider.learnMeans(Placement.uncachedTokens(place), Placement.cachedTokens(place));
+      const uncached = Placement.uncachedTokens(place);
+      const cached = Placement.cachedTokens(place);
+      // An answer that was stored is no request.
+      if (uncached + cached > 0) core.decider.learnMeans(uncached, cached);
       if (slot >= 0) {
         const ids = Placement.ids(place);
-        const cached = Placement.cachedTokens(place);
         if (cached > 0 && ids > 0) {
           const stamp = locations.stampOf(Placement.id(place, 0), slot);
           if (!isNaN(stamp)) {

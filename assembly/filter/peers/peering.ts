@@ -57,6 +57,12 @@ export class Peering {
     if (exchange) exchange.placed(d, slot, known, context, now);
   }
 
+  /** As Exchange.stored. */
+  stored(tag: u64, slot: i32): void {
+    const exchange = this.exchange;
+    if (exchange) exchange.stored(tag, slot);
+  }
+
   /** As Exchange.progressed. */
   progressed(uncachedTokens: f64, context: u32, now: f64): void {
     const exchange = this.exchange;

@@ -119,6 +119,12 @@ export class UpdateWriter {
     Learned.write(learned, prefill, prefillSamples, decode, record.decodeSamples);
   }
 
+  /** Writes where an answer is stored, as a conversation without a prompt; returns its length. */
+  describeAnswer(tag: u64, slot: i32): i32 {
+    Placement.write(this.placement, slot, 0, false, 0, tag, 0, 0, 0);
+    return Placement.size(this.placement);
+  }
+
   /** Writes a placement with its host's slot; returns its length, 0 for one of which nothing is known but its size. */
   describe(d: Decision, slot: i32, known: i32): i32 {
     if (!d.readable) return 0;

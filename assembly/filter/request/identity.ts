@@ -49,10 +49,10 @@ export class Identity {
     let key: u64 = 0;
     const isReply = d.headerSessionHash == 0 && facts.sessionIsResponseId;
     const previous = facts.previousResponseIdHash;
-    const responses = this.fleet.responses;
-    if (previous != 0 && responses.find(d.tenantHash, previous)) {
-      d.keeper = this.fleet.hosts.findHash(responses.server);
-      if (isReply) key = responses.conversation;
+    if (previous != 0) {
+      const stored = this.fleet.storedAnswers;
+      d.keeper = stored.find(d.tenantHash, previous);
+      if (isReply) key = stored.conversation;
     }
     if (isReply && key == 0) session = 0;
     if (key == 0 && (session != 0 || d.readable)) {

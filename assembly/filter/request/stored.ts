@@ -19,9 +19,10 @@ export class Stored {
     if (idHash == 0) return;
     const fleet = core.fleet;
     const hosts = fleet.hosts;
-    if (!fleet.responses.find(intake.tenantHash, idHash)) return;
-    const slot = hosts.findHash(fleet.responses.server);
-    if (slot < 0 || hosts.isUnhealthy(slot) || !core.health.usable(slot, nowMs())) return;
+    const now = nowMs();
+    fleet.look(now);
+    const slot = fleet.storedAnswers.find(intake.tenantHash, idHash);
+    if (slot < 0 || hosts.isUnhealthy(slot) || !core.health.usable(slot, now)) return;
     const choice = stream.decision.choice;
     choice.slots[0] = slot;
     choice.count = 1;
