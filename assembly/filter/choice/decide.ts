@@ -26,7 +26,7 @@ import { View } from "./view";
 /** First tokens later than this are not only slow, ms. */
 const OVERDUE_MS: f64 = 10000;
 /** Price of the last host in a gateway's own order, as a share of prefill ms. */
-const TURN_WEIGHT: f64 = 0.05;
+const TURN_WEIGHT: f64 = 0.5;
 /** Uses of caches are entered this often, ms: a cache turns over within minutes. */
 const RENEWALS_MS: f64 = 500;
 /** Where only answers tell which hosts there are, one decision in so many is left to Envoy, who knows others. */

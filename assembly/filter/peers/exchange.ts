@@ -36,7 +36,7 @@ const HELD_MS: f64 = 10;
 const HELD_AGAIN_MS: f64 = 40;
 
 /** A prompt with so much to compute is told whatever the gap: it keeps a server busy for many gaps, and so bounds itself. */
-const AT_ONCE_TOKENS: f64 = 4096;
+const AT_ONCE_TOKENS: f64 = 1024;
 
 /**
  * Tells other gateways what this one does: at once when a request with much to compute is placed, at most once in
