@@ -96,7 +96,7 @@ export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): v
       homeScore = score;
       home = slot;
     }
-    cost += turnWeight * countedMs * unchecked(c.turn[slot]);
+    cost += turnWeight * Math.min(countedMs, TURN_MS) * unchecked(c.turn[slot]);
     cost += unchecked(c.surchargeMs[slot]);
     unchecked((c.waitMs[slot] = waitMs));
     unchecked((c.prefillMs[slot] = uncached * msPerToken * prefillFactor));
@@ -107,6 +107,8 @@ export function price(c: Candidates, o: Overview, r: RequestCost, w: Weights): v
 
 /** A prompt of which less than this share is known goes by the gateway's own order of hosts. */
 const TURN_KNOWN: f64 = 0.3;
+/** Prefill beyond this counts no more there, ms: no order is worth waiting for a server beside an idle one. */
+const TURN_MS: f64 = 100;
 /** The price of not being at home grows with the prompt up to here, tokens. */
 const HOME_TOKENS: f64 = 30000;
 /** A known conversation's place is worth this many ties more. */

@@ -25,7 +25,10 @@ import { View } from "./view";
 
 /** First tokens later than this are not only slow, ms. */
 const OVERDUE_MS: f64 = 10000;
-/** Price of the last host in a gateway's own order, as a share of prefill ms. */
+/**
+ * Price of the last host in a gateway's own order, as a share of prefill ms (of 100 at most): so prompts that several gateways get
+ * within one message's way go to different hosts (Azure code, 16 gateways before 64 servers: p50 / p90 141 / 435 ms with 0.2).
+ */
 const TURN_WEIGHT: f64 = 0.5;
 /** Uses of caches are entered this often, ms: a cache turns over within minutes. */
 const RENEWALS_MS: f64 = 500;
