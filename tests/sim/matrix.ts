@@ -165,7 +165,7 @@ function readSettings(args: string[]): Settings & { json: string | undefined } {
       servers: { type: "string", default: "8" },
       requests: { type: "string", default: "4000" },
       config: { type: "string" },
-      capacity: { type: "string", default: "" },
+      capacity: { type: "string" },
       json: { type: "string" },
     },
   });
@@ -179,7 +179,7 @@ function readSettings(args: string[]): Settings & { json: string | undefined } {
     servers: whole("--servers", values.servers, 1, MOST_SERVERS),
     requests: whole("--requests", values.requests, 1, 1e9),
     config: readConfig(values.config),
-    capacity: policyNames("--capacity", values.capacity),
+    capacity: values.capacity === undefined ? [] : policyNames("--capacity", values.capacity),
     json: values.json,
   };
 }

@@ -69,3 +69,16 @@ test("options are told on request, and unknown ones refused", async () => {
   assert.equal(unknown.code, 2);
   assert.match(unknown.stderr, /'--sed'[\s\S]*--seed S/);
 });
+
+test("comparisons of the simulator run by what they take where nothing is said", async () => {
+  const args = ["--workloads", "generated:retrieval", "--policies", "least_request"];
+  const { code, stdout, stderr } = await run("tests/sim/matrix.ts", [
+    ...args,
+    "--requests",
+    "100",
+    "--seeds",
+    "1",
+  ]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /retrieval/);
+});
