@@ -7,6 +7,7 @@ import { Sequence } from "../peers/sequence";
 import { HostDirectory } from "./hosts";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_PEERS } from "./layout";
+import { PeerBox } from "./peerbox";
 import { PeerView } from "./peerview";
 import { PeerSpeeds } from "./peerspeeds";
 import { LoadBox } from "./loadbox";
@@ -221,7 +222,7 @@ export class PeerLoads {
       unchecked((this.streams[slot] += shareOf(LoadBox.streams(box), share)));
       unchecked((this.decoding[slot] += shareOf(LoadBox.decoding(box), share)));
       unchecked((this.workMs[slot] += share * LoadBox.workMs(box)));
-      this.speeds.add(slot, PeerView.learned(box), share);
+      this.speeds.add(slot, PeerBox.learned(box), share);
       const newest = LoadBox.newestMs(box);
       if (newest > unchecked(this.newestMs[slot])) unchecked((this.newestMs[slot] = newest));
     }

@@ -31,11 +31,10 @@ import {
   PROPOSED,
   SETTLED,
   HEAD,
-  BOX,
-  LEARNED,
   PeerView,
 } from "./peerview";
 import { LoadBox } from "./loadbox";
+import { BOX, PeerBox } from "./peerbox";
 
 /** The place of a gateway that was not heard for this long may be taken by another, ms. */
 const FORGOTTEN_MS: f64 = 10000;
@@ -149,7 +148,7 @@ export class PeerTable {
     const count = Head.hosts(at);
     const known = PeerView.slots(bytes);
     if (Head.isFull(at) && isLast) {
-      for (let slot = 0; slot < known; slot++) clearLoad(PeerView.box(bytes, slot), message);
+      for (let slot = 0; slot < known; slot++) PeerBox.clear(PeerView.box(bytes, slot), message);
     }
     for (let i = 0; i < count; i++) {
       const row = rowsOf(at) + <usize>(i * ROW_BYTES);
@@ -158,27 +157,11 @@ export class PeerTable {
       if (slot < 0) continue;
       this.grow(slot + 1);
       const box = PeerView.box(bytes, slot);
-      const isOther = LoadBox.generation(box) != this.hosts.generation(slot);
-      if (isOther) {
-        memory.fill(box, 0, BOX);
-        store<u8>(box + 4, this.hosts.generation(slot));
-      }
-      const theirs = load<f64>(box + 32);
-      const clock = Row.clockTokens(row);
-      if (theirs > 0 && clock > theirs) {
-        store<f64>(box + 24, LoadBox.clockTokens(box) + clock - theirs);
-      }
-      // From the first word on: what was there before is no news.
-      store<f64>(box + 32, Math.max(Math.max(theirs, clock), f64.MIN_NORMAL_VALUE));
-      if (!isOther && <i32>(message - load<u32>(box + 40)) < 0) continue;
-      store<u32>(box + 40, message);
-      store<u16>(box, <u16>Row.waiting(row));
-      store<u16>(box + 2, <u16>Row.decoding(row));
-      store<f32>(box + 8, <f32>Row.workMs(row));
-      store<f32>(box + 12, <f32>Row.contextTokens(row));
-      store<f64>(box + 16, saidMs - Row.newestAgeMs(row));
-      store<u16>(box + 6, <u16>Row.streams(row));
-      memory.copy(box + LEARNED, Row.learned(row), 6);
+      const generation = this.hosts.generation(slot);
+      const isOther = LoadBox.generation(box) != generation;
+      if (isOther) PeerBox.begin(box, generation);
+      PeerBox.takeClock(box, Row.clockTokens(row));
+      if (isOther || !PeerBox.isOlder(box, message)) PeerBox.takeLoad(box, row, message, saidMs);
     }
   }
 
@@ -225,12 +208,7 @@ export class PeerTable {
     store<u64>(bytes + GATEWAY, gateway);
     store<f64>(bytes + HEARD_MS, nowMs - FORGOTTEN_MS / 2);
     store<i32>(bytes + SLOTS, slots);
-    for (let slot = 0; slot < slots; slot++) {
-      const box = PeerView.box(bytes, slot);
-      clearLoad(box, 0);
-      store<f64>(box + 32, 0);
-      store<u64>(box + LEARNED, 0);
-    }
+    for (let slot = 0; slot < slots; slot++) PeerBox.renew(PeerView.box(bytes, slot));
   }
 
   private grow(slots: i32): void {
@@ -257,12 +235,4 @@ export class PeerTable {
     }
     noteCasGaveUp();
   }
-}
-
-function clearLoad(box: usize, message: u32): void {
-  store<u32>(box, 0);
-  store<u16>(box + 6, 0);
-  store<u64>(box + 8, 0);
-  store<f64>(box + 16, 0);
-  store<u32>(box + 40, message);
 }

@@ -1,6 +1,7 @@
 import { Next } from "../peers/held";
 import { Sequence } from "../peers/sequence";
 import { MAX_HOSTS } from "./layout";
+import { BOX } from "./peerbox";
 
 /** Without a measurement for this long a gateway's messages can't be told from late ones, ms. */
 const UNMEASURED_MS: f64 = 5000;
@@ -25,8 +26,6 @@ export const HELD_LET_GO: usize = 88;
 export const PROPOSED: usize = 96;
 export const SETTLED: usize = 98;
 export const HEAD: i32 = 104;
-export const BOX: i32 = 56;
-export const LEARNED: usize = 48;
 
 /** Reads what is known of one gateway, wherever the bytes are. */
 @unmanaged
@@ -115,10 +114,5 @@ export class PeerView {
   @inline
   static box(at: usize, slot: i32): usize {
     return at + <usize>(HEAD + slot * BOX);
-  }
-  /** What it learned of the speed of a box's host (peers/learned.ts). */
-  @inline
-  static learned(box: usize): usize {
-    return box + LEARNED;
   }
 }
