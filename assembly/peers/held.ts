@@ -34,19 +34,14 @@ export class Held {
     store<u16>(at, <u16>min(held, COUNT_MAX));
   }
 
-  /** Of the next to go: its tenant by hash, and how long it has waited. */
-  static write(
-    at: usize,
-    next: Next,
-    priority: i32,
-    tenant: u32,
-    workMs: f64,
-    waitedMs: f64,
-    letGoAgeMs: f64,
-  ): void {
+  /** What the next to go is, and whose, by hash. */
+  static setNext(at: usize, next: Next, priority: i32, tenant: u32): void {
     store<u16>(at + 2, <u16>next);
     store<i32>(at + 4, priority);
     store<u32>(at + 8, tenant);
+  }
+  /** Its work, how long it has waited, and how long ago one was let go last, ms. */
+  static setTimes(at: usize, workMs: f64, waitedMs: f64, letGoAgeMs: f64): void {
     store<f32>(at + 12, <f32>Math.min(Math.max(workMs, 0), MAX_WORK_MS));
     store<f32>(at + 16, <f32>Math.min(Math.max(waitedMs, 0), MAX_AGE_MS));
     store<f32>(at + 20, <f32>Math.min(Math.max(letGoAgeMs, 0), MAX_AGE_MS));

@@ -12,23 +12,33 @@ const STEP_MAX: f64 = 127;
 /** A request that went to a host, and the boundaries of its prompt that are new there. */
 @unmanaged
 export class Placement {
-  static write(
-    at: usize,
-    host: i32,
-    ids: i32,
-    isFork: bool,
-    chainLength: i32,
-    conversation: u64,
-    anyModel: u64,
-    cachedTokens: f64,
-    uncachedTokens: f64,
-  ): void {
+  /**
+   * A placement of which nothing is said yet but how long it is.
+   * @param host its slot; in a message its position among the rows
+   * @param ids boundaries that it names
+   * @param chainLength of its whole chain
+   */
+  static begin(at: usize, host: i32, ids: i32, chainLength: i32): void {
+    memory.fill(at, 0, PLACEMENT_HEAD);
     store<u16>(at, <u16>host);
     store<u16>(at + 2, <u16>ids);
-    const step = Math.round(Math.log2(Math.max(uncachedTokens, 0) + 1) * STEPS_PER_OCTAVE);
-    store<u8>(at + 4, (isFork ? FLAG_FORK : 0) | ((<u8>Math.min(step, STEP_MAX)) << 1));
     store<u8>(at + 5, <u8>min(chainLength, 255));
-    store<u16>(at + 6, <u16>Math.min(cachedTokens / CACHED_UNIT, <f64>u16.MAX_VALUE));
+  }
+  /** Its first boundary is where a conversation left others. */
+  @inline
+  static setFork(at: usize): void {
+    store<u8>(at + 4, load<u8>(at + 4) | FLAG_FORK);
+  }
+  /** Prompt tokens expected in the host's cache, and those that it has to compute. */
+  static setTokens(at: usize, cached: f64, uncached: f64): void {
+    const step = Math.round(Math.log2(Math.max(uncached, 0) + 1) * STEPS_PER_OCTAVE);
+    const flags = load<u8>(at + 4) & FLAG_FORK;
+    store<u8>(at + 4, flags | ((<u8>Math.min(step, STEP_MAX)) << 1));
+    store<u16>(at + 6, <u16>Math.min(cached / CACHED_UNIT, <f64>u16.MAX_VALUE));
+  }
+  /** Tags of its conversation in the location table, 0 for none. */
+  @inline
+  static setTags(at: usize, conversation: u64, anyModel: u64): void {
     store<u64>(at + 8, conversation);
     store<u64>(at + 16, anyModel);
   }

@@ -1,4 +1,5 @@
 import { SharedResult } from "../host/shareddata";
+import { InFlight } from "./inflight";
 import { Keys } from "./keys";
 import { MAX_HOSTS } from "./layout";
 import { SharedRecord } from "./record";
@@ -137,43 +138,27 @@ export class Outbox {
   }
 
   /** Whether what was said of a host is no longer true. */
-  differs(
-    slot: i32,
-    host: u64,
-    waiting: i32,
-    decoding: i32,
-    workMs: f64,
-    newestMs: f64,
-    clockTokens: f64,
-  ): bool {
+  differs(slot: i32, host: u64, inFlight: InFlight): bool {
     const at = this.sent(slot);
     return (
       load<u64>(at) != host ||
-      <i32>load<u16>(at + 8) != waiting ||
-      <i32>load<u16>(at + 10) != decoding ||
-      load<f32>(at + 12) != <f32>workMs ||
-      load<f64>(at + 24) != newestMs ||
-      load<f64>(at + 32) != clockTokens
+      <i32>load<u16>(at + 8) != inFlight.waiting(slot) ||
+      <i32>load<u16>(at + 10) != inFlight.decoding(slot) ||
+      load<f32>(at + 12) != <f32>inFlight.workMs(slot) ||
+      load<f64>(at + 24) != inFlight.newestMs(slot) ||
+      load<f64>(at + 32) != inFlight.ownClockTokens(slot)
     );
   }
 
   /** Notes what is being said of a host. */
-  note(
-    slot: i32,
-    host: u64,
-    waiting: i32,
-    decoding: i32,
-    workMs: f64,
-    newestMs: f64,
-    clockTokens: f64,
-  ): void {
+  note(slot: i32, host: u64, inFlight: InFlight): void {
     const at = this.sent(slot);
     store<u64>(at, host);
-    store<u16>(at + 8, <u16>waiting);
-    store<u16>(at + 10, <u16>decoding);
-    store<f32>(at + 12, <f32>workMs);
-    store<f64>(at + 24, newestMs);
-    store<f64>(at + 32, clockTokens);
+    store<u16>(at + 8, <u16>inFlight.waiting(slot));
+    store<u16>(at + 10, <u16>inFlight.decoding(slot));
+    store<f32>(at + 12, <f32>inFlight.workMs(slot));
+    store<f64>(at + 24, inFlight.newestMs(slot));
+    store<f64>(at + 32, inFlight.ownClockTokens(slot));
   }
 
   @inline

@@ -22,11 +22,9 @@ export function tellHeld(at: usize, fleet: Fleet, nowMs: f64): void {
   Held.clear(at);
   Held.setCount(at, held);
   if (next == 0) return;
+  Held.setNext(at, RowView.next(next), RowView.nextPriority(next), RowView.nextTenant(next));
   const waitedMs = nowMs - RowView.nextSinceMs(next);
-  const workMs = RowView.nextWorkMs(next);
-  const priority = RowView.nextPriority(next);
-  const tenant = RowView.nextTenant(next);
-  Held.write(at, RowView.next(next), priority, tenant, workMs, waitedMs, nowMs - letGoMs);
+  Held.setTimes(at, RowView.nextWorkMs(next), waitedMs, nowMs - letGoMs);
 }
 
 /** Light ones come before heavy ones, as in a worker's own queue. */

@@ -64,18 +64,10 @@ export class UpdateWriter {
     for (let slot = 0; slot < hosts.count; slot++) {
       const host = hosts.hash(slot);
       if (host == 0) continue;
-      const waiting = inFlight.waiting(slot);
-      const decoding = inFlight.decoding(slot);
-      const workMs = inFlight.workMs(slot);
-      const newestMs = inFlight.newestMs(slot);
-      const clock = inFlight.ownClockTokens(slot);
-      const isNews = outbox.differs(slot, host, waiting, decoding, workMs, newestMs, clock);
+      const isNews = outbox.differs(slot, host, inFlight);
       if (!isNews && !isFull && unchecked(positions[slot]) < 0) continue;
-      const context = inFlight.contextTokens(slot);
-      const streams = inFlight.streams(slot);
-      Row.write(at, host, waiting, streams, decoding, workMs, context, nowMs - newestMs, clock);
-      this.tellSpeeds(Row.learned(at), slot);
-      outbox.note(slot, host, waiting, decoding, workMs, newestMs, clock);
+      this.writeRow(at, slot, nowMs);
+      outbox.note(slot, host, inFlight);
       unchecked((positions[slot] = count++));
       at += <usize>ROW_BYTES;
     }
@@ -107,6 +99,17 @@ export class UpdateWriter {
     return <i32>(at - message);
   }
 
+  /** Writes what is in flight at a host. */
+  private writeRow(at: usize, slot: i32, nowMs: f64): void {
+    const inFlight = this.core.fleet.inFlight;
+    Row.begin(at, this.core.fleet.hosts.hash(slot));
+    Row.setCounts(at, inFlight.waiting(slot), inFlight.streams(slot), inFlight.decoding(slot));
+    const newestAgeMs = nowMs - inFlight.newestMs(slot);
+    Row.setLoad(at, inFlight.workMs(slot), inFlight.contextTokens(slot), newestAgeMs);
+    Row.setClockTokens(at, inFlight.ownClockTokens(slot));
+    this.tellSpeeds(Row.learned(at), slot);
+  }
+
   /**
    * Says how fast a host was found to be, by own answers alone: what others said is theirs to say. A factor that no whole answer
    * confirmed yet comes from a first token, and counts as one.
@@ -121,7 +124,8 @@ export class UpdateWriter {
 
   /** Writes where an answer is stored, as a conversation without a prompt; returns its length. */
   describeAnswer(tag: u64, slot: i32): i32 {
-    Placement.write(this.placement, slot, 0, false, 0, tag, 0, 0, 0);
+    Placement.begin(this.placement, slot, 0, 0);
+    Placement.setTags(this.placement, tag, 0);
     return Placement.size(this.placement);
   }
 
@@ -146,18 +150,11 @@ export class UpdateWriter {
       const ancestor = ancestorOf(d.chain, known, random);
       if (ancestor > 0) Placement.setId(placement, count++, unchecked(d.chain[ancestor]));
     }
-    const isFork = d.isNew && this.core.fleet.locations.isFork(known, length);
-    Placement.write(
-      placement,
-      slot,
-      count,
-      isFork,
-      length,
-      d.conversationTag,
-      d.anyModelTag,
-      known >= 0 ? d.cachedTokens : 0,
-      d.promptTokens - d.cachedTokens,
-    );
+    Placement.begin(placement, slot, count, length);
+    if (d.isNew && this.core.fleet.locations.isFork(known, length)) Placement.setFork(placement);
+    const cached = known >= 0 ? d.cachedTokens : 0;
+    Placement.setTokens(placement, cached, d.promptTokens - d.cachedTokens);
+    Placement.setTags(placement, d.conversationTag, d.anyModelTag);
     return Placement.size(placement);
   }
 }

@@ -24,15 +24,23 @@ function update(): i32 {
   Head.setProposals(at, 65535, 65530);
   Head.setSentMs(at, 1700000000000);
   Held.setCount(heldOf(at), 9);
-  Held.write(heldOf(at), Next.Light, -3, 77, 250, 40, 12);
+  Held.setNext(heldOf(at), Next.Light, -3, 77);
+  Held.setTimes(heldOf(at), 250, 40, 12);
   const row = rowsOf(at);
-  Row.write(row, 11, 3, 2, 70000, 1234.5, 1e6, 20, 5e9);
-  Row.write(row + ROW_BYTES, 12, 0, 0, 0, -1, -1, 1e12, 0);
+  Row.begin(row, 11);
+  Row.setCounts(row, 3, 2, 70000);
+  Row.setLoad(row, 1234.5, 1e6, 20);
+  Row.setClockTokens(row, 5e9);
+  Row.begin(row + ROW_BYTES, 12);
+  Row.setLoad(row + ROW_BYTES, -1, -1, 1e12);
   let place = placementsOf(at);
-  Placement.write(place, 1, 3, true, 300, 5, 6, 1000, 20000);
+  Placement.begin(place, 1, 3, 300);
+  Placement.setFork(place);
+  Placement.setTokens(place, 1000, 20000);
+  Placement.setTags(place, 5, 6);
   for (let i = 0; i < 3; i++) Placement.setId(place, i, 100 + i);
   place += <usize>Placement.size(place);
-  Placement.write(place, 0, 0, false, 0, 0, 0, 0, 0);
+  Placement.begin(place, 0, 0, 0);
   place += <usize>Placement.size(place);
   return <i32>(place - at);
 }
