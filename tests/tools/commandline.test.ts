@@ -29,7 +29,7 @@ const WRONG: [program: string, args: string[], says: string][] = [
   ["tests/bench/main.ts", ["--answers", "x"], '--answers: expected plain, streamed, got "x"'],
   ["tests/bench/main.ts", ["--bodies", "0"], "--bodies: expected at least 200 bytes each, got"],
   ["tests/bench/main.ts", ["--bodies", ","], "--bodies: expected one or several, with commas"],
-  ["tests/bench/main.ts", ["gateways", "--rate", "x"], "--rate: expected a number of 1..10000"],
+  ["tests/bench/main.ts", ["gateways", "--rates", "x"], "--rates: expected a number of 1..10000"],
   ["tests/bench/replay.ts", ["--bodies", "1q"], 'expected a size such as 32k, got "1q"'],
   ["tests/soak/main.ts", ["--minutes", "0"], "--minutes: expected a number of 0.1..100000"],
   ["tests/soak/main.ts", ["--streams", "0"], "--streams: expected a whole number of 1..1000000"],
