@@ -239,10 +239,12 @@ test("priorities: the next is used when the first is ill, and left when that is 
           .replace(/interval: 5s/g, "interval: 0.2s"),
     },
   );
+  // Each prompt is new: one that was asked before stays with its server.
+  let asked = 0;
   const used = async () => {
     const found = new Set<unknown>();
     for (let i = 0; i < 12; i++) {
-      const answer = await post(envoy.port, chat(`${i} ${found.size}`));
+      const answer = await post(envoy.port, chat(`question ${asked++ * 7919}`));
       assert.equal(answer.status, 200);
       found.add(choiceOf(answer)[0]);
     }
