@@ -1,6 +1,7 @@
 /**
- * How long a server is to decode between prefills, so that its answers keep to a time per output token. While a prompt is prefilled each answer gets one token a step; with m further steps of `stepMs` there are m + 1 tokens
- * in `prefillMs` + m · `stepMs`, which is `goalMs` a token for
+ * How long a server is to decode between prefills, so that its answers keep to a time per output token. While a prompt is
+ * prefilled each answer gets one token a step; with m further steps of `stepMs` there are m + 1 tokens in `prefillMs` + m ·
+ * `stepMs`, which is `goalMs` a token for
  *
  *   m · stepMs = stepMs · (prefillMs − goalMs) / (goalMs − stepMs)
  *

@@ -1,7 +1,8 @@
 import { SAME_STEP_MS } from "../cost/speed";
 import { HostDirectory } from "./hosts";
 import { MAX_HOSTS } from "./layout";
-import { RowView, WorkerRow } from "./row";
+import { WorkerRow } from "./row";
+import { RowView } from "./rowview";
 import { LoadBox } from "./loadbox";
 
 /**

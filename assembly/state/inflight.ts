@@ -2,7 +2,8 @@ import { pendingMs } from "../peers/merge";
 import { HostDirectory } from "./hosts";
 import { PeerLoads } from "./peerloads";
 import { MAX_HOSTS } from "./layout";
-import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
+import { ROW_DEAD_MS, WorkerRow } from "./row";
+import { RowView } from "./rowview";
 import { LoadBox } from "./loadbox";
 import { Workers } from "./workers";
 

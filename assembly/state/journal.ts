@@ -4,7 +4,8 @@ import { SharedResult, getShared, setShared } from "../host/shareddata";
 import { ENTRY_BYTES, Entry } from "./entry";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_WORKERS, SEGMENT_CHANGES, SEGMENT_HEAD, SEGMENTS } from "./layout";
-import { RowView, WorkerRow } from "./row";
+import { WorkerRow } from "./row";
+import { RowView } from "./rowview";
 import { Workers } from "./workers";
 
 const COUNT: i32 = 4;

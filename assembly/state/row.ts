@@ -6,6 +6,25 @@ import { Keys, setKeyIndex } from "./keys";
 import { MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
 import { SharedRecord } from "./record";
 import { LoadBox } from "./loadbox";
+import {
+  RowView,
+  SEQ,
+  HEARTBEAT,
+  INSTANCE,
+  COUNT,
+  HELD,
+  HELD_BYTES,
+  LOGGED,
+  NEXT_PRIORITY,
+  NEXT_TENANT,
+  NEXT_SINCE,
+  NEXT_WORK,
+  LET_GO,
+  LOWEST,
+  NEXT,
+  PROPOSED,
+  SETTLED,
+} from "./rowview";
 
 /** A row whose worker has not written for this long is dead: its load counts no more, and another worker may take it. */
 export const ROW_DEAD_MS: f64 = 5000;
@@ -16,106 +35,6 @@ const HEARTBEAT_MS: f64 = 500;
  * Envoy takes any version for a value that is absent. The last one has it, and the other sees that before it writes again.
  */
 const CLAIM_DOUBT_MS: f64 = 1000;
-
-const SEQ: i32 = 4;
-const HEARTBEAT: i32 = 8;
-const INSTANCE: i32 = 16;
-const COUNT: i32 = 24;
-const HELD: i32 = 28;
-const HELD_BYTES: i32 = 32;
-const LOGGED: i32 = 40;
-const NEXT_PRIORITY: i32 = 48;
-const NEXT_TENANT: i32 = 52;
-const NEXT_SINCE: i32 = 56;
-const NEXT_WORK: i32 = 64;
-const LET_GO: i32 = 72;
-const LOWEST: i32 = 80;
-const NEXT: i32 = 82;
-const PROPOSED: i32 = 84;
-const SETTLED: i32 = 86;
-
-/** Reads the fields of one row image (own or another worker's), wherever its bytes are. */
-@unmanaged
-export class RowView {
-  /** Changes of the row since its worker took it. */
-  @inline
-  static seq(row: usize): u32 {
-    return load<u32>(row + SEQ);
-  }
-  @inline
-  static heartbeatMs(row: usize): f64 {
-    return load<f64>(row + HEARTBEAT);
-  }
-  @inline
-  static instance(row: usize): u64 {
-    return load<u64>(row + INSTANCE);
-  }
-  /** Host slots that the row has boxes for. */
-  @inline
-  static count(row: usize): i32 {
-    const count = load<i32>(row + COUNT);
-    return count < 0 ? 0 : count > MAX_HOSTS ? MAX_HOSTS : count;
-  }
-  /** Requests that the worker holds in its queue, and bytes of their bodies. */
-  @inline
-  static held(row: usize): i32 {
-    return load<i32>(row + HELD);
-  }
-  @inline
-  static heldBytes(row: usize): f64 {
-    return load<f64>(row + HELD_BYTES);
-  }
-  /** Changes that the row's workers ever put into its journal. */
-  @inline
-  static logged(row: usize): u64 {
-    return load<u64>(row + LOGGED);
-  }
-  /** What goes next from the worker's queue, as far as others are to leave their room to it. */
-  @inline
-  static next(row: usize): Next {
-    return RowView.held(row) > 0 ? <Next>load<u16>(row + NEXT) : Next.Nobody;
-  }
-  /** Of that request: priority, a part of its tenant's hash, since when it waits, its work. */
-  @inline
-  static nextPriority(row: usize): i32 {
-    return load<i32>(row + NEXT_PRIORITY);
-  }
-  @inline
-  static nextTenant(row: usize): u32 {
-    return load<u32>(row + NEXT_TENANT);
-  }
-  @inline
-  static nextSinceMs(row: usize): f64 {
-    return load<f64>(row + NEXT_SINCE);
-  }
-  @inline
-  static nextWorkMs(row: usize): f64 {
-    return load<f64>(row + NEXT_WORK);
-  }
-  /** When the worker last let a held request go. */
-  @inline
-  static letGoMs(row: usize): f64 {
-    return load<f64>(row + LET_GO);
-  }
-  /** Lowest priority in the worker's queue, at most: some of it may have left since. */
-  @inline
-  static lowestPriority(row: usize): i32 {
-    return <i32>load<i16>(row + LOWEST);
-  }
-  /** Heavy prompts that the worker ever proposed to send somewhere, and that it then did or gave up, modulo 2^16. */
-  @inline
-  static proposed(row: usize): u16 {
-    return load<u16>(row + PROPOSED);
-  }
-  @inline
-  static settled(row: usize): u16 {
-    return load<u16>(row + SETTLED);
-  }
-  @inline
-  static box(row: usize, slot: i32): usize {
-    return row + ROW_HEAD + <usize>slot * ROW_RECORD;
-  }
-}
 
 /**
  * What this worker has in flight per host, in a shared row that it alone writes. Rows are claimed at the first request and

@@ -3,7 +3,8 @@ import { outLen, outPtr } from "../host/memory";
 import { SharedResult, getShared } from "../host/shareddata";
 import { Keys, setKeyIndex } from "./keys";
 import { LAYOUT_VERSION, MAX_HOSTS, MAX_WORKERS, ROW_HEAD, ROW_RECORD } from "./layout";
-import { ROW_DEAD_MS, RowView, WorkerRow } from "./row";
+import { ROW_DEAD_MS, WorkerRow } from "./row";
+import { RowView } from "./rowview";
 
 /** Other rows read at each decision; of more workers than this the rows take turns … */
 const ROWS_PER_DECISION: i32 = 4;

@@ -1,6 +1,6 @@
 import { Queue, effectivePriority } from "../../admission/queue";
 import { Ticket } from "../../admission/ticket";
-import { RowView } from "../../state/row";
+import { RowView } from "../../state/rowview";
 import { Core } from "../core";
 import { CURRENT_MS } from "./turn";
 

@@ -2,7 +2,7 @@ import { Queue, effectivePriority, urgency, weighedWorkMs } from "../../admissio
 import { Ticket } from "../../admission/ticket";
 import { Next } from "../../peers/held";
 import { PeerView } from "../../state/peerview";
-import { RowView } from "../../state/row";
+import { RowView } from "../../state/rowview";
 import { Core } from "../core";
 
 /** What a worker with requests to go said of them so long ago doesn't hold the others up, ms. It says it anew at each tick. */

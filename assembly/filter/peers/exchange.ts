@@ -1,24 +1,20 @@
 import { equalsText, text } from "../../bytes";
-import { BufferType, getBuffer } from "../../host/buffers";
 import { HeaderMap, getHeader } from "../../host/headers";
-import { logWarn } from "../../host/log";
 import { outLen, outPtr } from "../../host/memory";
 import { setEffectiveContext } from "../../host/stream";
-import { Fault, check } from "../../peers/check";
 import { Next } from "../../peers/held";
 import { missingShare } from "../../peers/merge";
-import { Head, Kind } from "../../peers/head";
+import { Head } from "../../peers/head";
 import { mix } from "../../prefix/hash";
 import { CAS_ATTEMPTS } from "../../state/layout";
 import { noteCasGaveUp } from "../../state/record";
-import { RowView } from "../../state/row";
+import { RowView } from "../../state/rowview";
 import { Decision } from "../choice/decision";
-import { Out } from "./members";
+import { Delivery } from "./delivery";
 import { PeerCalls } from "./peercalls";
 import { Core } from "../core";
 import { OwnName } from "./ownname";
 import { PeerTables } from "./peertables";
-import { SentLog } from "./sentlog";
 import { TableCopy } from "./tablecopy";
 import { TICK_MS, Wish } from "../ticker";
 import { UpdateWriter } from "./update";
@@ -48,13 +44,12 @@ export class Exchange {
   private isWaiting: bool = false;
   private name: OwnName;
   private update: UpdateWriter;
-  private log: SentLog = new SentLog();
+  private delivery: Delivery;
   /** Share of the other gateways that isn't heard, 0..1. */
   missing: f64 = 0;
   /** Who was next of those held here when that was last told (`nextOf`). */
   private nextTold: u64 = 0;
   readonly copy: TableCopy;
-  private refusalTold: bool = false;
 
   constructor(
     private core: Core,
@@ -62,7 +57,9 @@ export class Exchange {
   ) {
     const calls = new PeerCalls(core.config, peers.members);
     this.calls = calls;
-    this.name = new OwnName(peers.outbox);
+    const name = new OwnName(peers.outbox);
+    this.name = name;
+    this.delivery = new Delivery(core, peers, calls, name);
     this.update = new UpdateWriter(core, peers);
     this.copy = new TableCopy(core, calls, peers);
   }
@@ -93,7 +90,7 @@ export class Exchange {
         if (!isRoom) outbox.append(this.update.placement, size);
         if (!outbox.commit()) continue;
         setEffectiveContext(this.core.id);
-        this.tell(length, nowMs);
+        this.delivery.tell(this.update.at, length, nowMs);
         setEffectiveContext(context);
         return;
       }
@@ -205,43 +202,7 @@ export class Exchange {
     // It came before, if its answer did not: as good as taken.
     const isKnown = isRead && equalsText(outPtr, outLen, CONFLICT);
     if (this.copy.answered(token, isOk, bodySize, nowMs)) return true;
-    const out = this.calls.members.answered(token);
-    if (!out) return false;
-    const isTaken = isKnown || (isOk && this.readAnswer(out, bodySize, nowMs));
-    this.calls.members.judge(out.member, isTaken);
-    if (!isTaken) this.failed(out, nowMs);
-    // Not even sent twice: somebody else speaks under this name.
-    if (isKnown && !out.isRepeat) this.name.giveUp(nowMs);
-    return true;
-  }
-
-  /** A message may be lost: sends it once more. Its own number and time tell what of it still counts. */
-  private failed(out: Out, nowMs: f64): void {
-    this.core.stats.peerFailures.add(1);
-    const members = this.calls.members;
-    if (out.isRepeat || out.member >= members.count || members.isFailing(out.member)) return;
-    const at = this.log.find(out.kept);
-    if (at == 0) return;
-    const kept = out.kept;
-    const again = this.send(out.member, at, out.length, nowMs);
-    if (!again) return;
-    again.kept = kept;
-    again.isRepeat = true;
-  }
-
-  private readAnswer(out: Out, size: i32, nowMs: f64): bool {
-    if (!getBuffer(BufferType.CallResponseBody, 0, size)) return false;
-    const at = outPtr;
-    if (check(at, outLen) != Fault.None || Head.kind(at) != Kind.Taken) return false;
-    const gateway = Head.gateway(at);
-    const members = this.calls.members;
-    if (out.member >= members.count) return true;
-    if (gateway == this.peers.outbox.gateway) this.name.isAt(members.hash(out.member));
-    else {
-      members.prove(out.member, gateway, Head.sequence(at));
-      this.peers.heard.measure(gateway, Head.sentMs(at), out.sentMs, nowMs);
-    }
-    return true;
+    return this.delivery.answered(token, isOk, isKnown, bodySize, nowMs);
   }
 
   /** Ms that a message must still wait for; 0, too, where another worker sent one since this callback began. */
@@ -265,41 +226,8 @@ export class Exchange {
   private push(nowMs: f64): bool {
     const length = this.update.write(nowMs);
     if (!this.peers.outbox.commit()) return false;
-    this.tell(length, nowMs);
+    this.delivery.tell(this.update.at, length, nowMs);
     return true;
-  }
-
-  /** Sends the message to each gateway that may be told now. */
-  private tell(length: i32, nowMs: f64): void {
-    const members = this.calls.members;
-    const self = this.peers.outbox.self;
-    const kept = this.log.keep(this.update.at, length);
-    for (let i = 0; i < members.count; i++) {
-      if ((self != 0 && members.hash(i) == self) || !members.mayTell(i, nowMs)) continue;
-      const out = this.send(i, this.update.at, length, nowMs);
-      if (out) out.kept = kept;
-    }
-  }
-
-  private send(member: i32, ptr: usize, length: i32, nowMs: f64): Out | null {
-    const stats = this.core.stats;
-    const token = this.calls.call(member, ptr, length);
-    const status = outLen;
-    const out = this.calls.members.told(member, token, nowMs);
-    if (out) {
-      out.length = length;
-      out.sequence = Head.sequence(ptr);
-      stats.peerSent.add(1);
-      stats.peerBytesSent.add(<i64>length);
-      return out;
-    }
-    stats.peerFailures.add(1);
-    if (this.refusalTold) return null;
-    this.refusalTold = true;
-    logWarn(
-      `warmroute: peers.cluster: Envoy refused the call (status ${status}); expected the name of a cluster in its configuration`,
-    );
-    return null;
   }
 }
 

@@ -6,7 +6,7 @@ import { Placement } from "../../peers/placement";
 import { secretMark } from "../../peers/secret";
 import { HEAD_BYTES, MAX_MESSAGE, PAGE_ENTRY } from "../../peers/wire";
 import { MAX_HOSTS } from "../../state/layout";
-import { RowView } from "../../state/row";
+import { RowView } from "../../state/rowview";
 import { TableCopy } from "./tablecopy";
 import { PeerTables } from "./peertables";
 import { Core } from "../core";

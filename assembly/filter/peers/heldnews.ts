@@ -1,6 +1,6 @@
 import { urgency } from "../../admission/queue";
 import { Held, Next } from "../../peers/held";
-import { RowView } from "../../state/row";
+import { RowView } from "../../state/rowview";
 import { Fleet } from "../fleet/fleet";
 import { CURRENT_MS } from "../admission/turn";
 

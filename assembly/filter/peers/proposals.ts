@@ -2,7 +2,7 @@ import { RequestReader } from "../../body/request";
 import { RoutingMode } from "../../config/config";
 import { continueRequest, setEffectiveContext } from "../../host/stream";
 import { PeerView } from "../../state/peerview";
-import { RowView } from "../../state/row";
+import { RowView } from "../../state/rowview";
 import { Decision } from "../choice/decision";
 import { Core } from "../core";
 import { Dispatcher } from "../request/dispatch";
