@@ -185,8 +185,8 @@ function loadSection(runs: readonly PlotRun[]): string {
   });
   return section(
     "Requests at each server over time",
-    "One row a server, numbered from 1. Rows of equal shades are an even load; a dark row is a hot " +
-      "server.",
+    "One row a server, numbered from 1. Rows of equal shades are an even load; a row that stands " +
+      "out is a hot server.",
     scale + parts.join(""),
   );
 }
